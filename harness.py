@@ -1,0 +1,881 @@
+"""What did a system do on each case, and can the record of it be trusted? Cases, trials, grades, logs, run records.
+
+    $ python3 harness.py replay recorded/qwen-coder-v1.jsonl --cases cases-robustness.json --out runs/qwen-coder-v1.json
+    $ python3 harness.py run --cases cases-robustness.json --system triage_task:rules --out runs/rules.json
+    $ python3 harness.py check recorded/qwen-coder-v1.jsonl
+    recorded/qwen-coder-v1.jsonl: whole and sealed: 220 trials of model-triage-qwen2.5-coder v1 on dev
+
+`replay` grades the answers of one log (or of the shards of one run) and writes the run record; `run` sends the cases
+through an offline system straight into a record; `check` says whether a case set, a log or a run record is sound.
+The same log gives the same bytes, save RUN_DESCRIPTION_FIELDS. Exit status: 0 done, 1 refused or bad input (one
+`error:` line), 2 bad usage, 130 interrupted.
+
+A trial goes: case -> system.respond -> outcome (attempt) -> log line (bench.py) -> graded row (grade) -> run record.
+This file is long because these share one strict reader and one set of shapes; it computes no statistics.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
+
+import argparse
+import errno
+import hashlib
+import importlib
+import io
+import json
+import math
+import platform
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+TOOL_VERSION = "1.0.0"
+LOG_VERSION = "1"
+RECORD_VERSION = "1"
+SPLITS = ("dev", "heldout")
+VERDICTS = ("pass", "fail", "incomplete")
+LOG_START = b'{"type": "header"'
+SEED_BASE = 1000
+
+# Of a run record's manifest: where and when it was made, not what was measured. Nothing else may differ between a
+# saved record and a fresh one.
+RUN_DESCRIPTION_FIELDS = ("tool_version", "started_at", "python", "platform")
+
+SYSTEM_FIELDS = ("name", "version", "mode", "model", "prompt", "tools", "index")
+REJECTED = {"rejected": True}  # what a case expects whose input must be refused
+
+
+class CaseError(Exception):
+    """A case set is not what it must be."""
+
+
+class RunError(Exception):
+    """A run, a log, a record, a system or a file is not what it must be, or runs do not compare."""
+
+
+class Unavailable(Exception):
+    """Raised by a system whose server gave no reply: the same trial may go through later, so bench.py tries again."""
+
+
+class Incomplete(Exception):
+    """Raised by a system whose reply holds no answer to grade; metadata keeps what came instead."""
+
+    def __init__(self, message: str, metadata: dict[str, Any] | None = None):
+        super().__init__(message)
+        self.metadata = metadata or {}
+
+
+class NoRejection(Exception):
+    """Stands for the rejection of a task that knows none: nobody raises it."""
+
+
+class Case(NamedTuple):
+    id: str
+    split: str
+    input: dict[str, Any]
+    expected: dict[str, Any]
+    tags: dict[str, str]
+
+
+class CaseSet(NamedTuple):
+    name: str
+    version: str
+    sha256: str
+    cases: tuple[Case, ...]
+
+    def of(self, splits: Iterable[str]) -> list[Case]:
+        """Return the cases of these splits in file order."""
+        return [case for case in self.cases if case.split in splits]
+
+
+class Answer(NamedTuple):
+    output: Any
+    metadata: dict[str, Any]
+
+
+class Task(NamedTuple):
+    name: str
+    sha256: str
+    graders: dict[str, tuple[str, Callable[[Any, Any], bool]]]
+    check_expected: Callable[[Any], None]
+    check_answer: Callable[[Any], None]
+    rejection: type[Exception]  # what a system raises to refuse an input
+
+
+class Log(NamedTuple):
+    name: str
+    sha256: str
+    header: dict[str, Any]
+    rows: list[dict[str, Any]]  # row i stands on line i + 2
+    changed: dict[str, Any] | None  # the line that says the model changed under way
+    end: dict[str, Any] | None
+    whole: int  # bytes of the whole lines; what follows them is a torn line
+
+
+Unit = tuple[str, int]  # a case's id and the number of a trial: one trial of a run
+
+
+def trial_seed(trial: int) -> int:
+    """Return the seed of a trial: it depends on nothing else, so that two systems meet the same seeds.
+
+    >>> trial_seed(1)
+    1001
+    """
+    return SEED_BASE + trial
+
+
+# === Reading and writing, strictly ===
+
+
+def read_bytes(path: str) -> bytes:
+    """Return a file's bytes; raise RunError where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RunError(f"cannot read {path}: {reason}; give a file that can be read") from None
+
+
+def decode(data: bytes, where: str) -> str:
+    """Return the text of UTF-8, UTF-16 or UTF-32 bytes, a byte-order mark taken off; raise RunError for other bytes."""
+    encoding = json.detect_encoding(data)
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise RunError(f"{where}: byte {error.start} is not {encoding}; save the file as UTF-8") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        key = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"the key {key!r:.60} stands twice in one object")
+    return value
+
+
+def _finite(literal: str) -> float:
+    value = float(literal)
+    if not math.isfinite(value):
+        raise ValueError(f"{literal:.30} is not a finite number")
+    return value
+
+
+STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
+
+
+def parse_json(text: str, where: str, decoder: json.JSONDecoder = STRICT) -> Any:
+    """Return the value of a JSON text; raise RunError, naming where and the place in it, for what is not strict JSON.
+
+    Strict: no NaN or Infinity, no number beyond the largest float, no key twice in an object.
+    """
+    if not text.strip("\0 \t\r\n"):
+        raise RunError(f"{where}: {'only NUL bytes' if text.strip() else 'empty'}; give a JSON file")
+    try:
+        return decoder.decode(text)
+    except json.JSONDecodeError as error:
+        reason = f"not JSON at line {error.lineno} column {error.colno} ({error.msg})"
+    except RecursionError:
+        reason = "nested too deeply"
+    except ValueError as error:  # ours above, and int() of more than 4,300 digits
+        reason = str(error) if not str(error).startswith("Exceeds") else "a whole number of thousands of digits"
+    raise RunError(f"{where}: {reason}; correct the file")
+
+
+LOG_KINDS = {"a log": "make its run record with harness.py replay",
+             "a plain trial log": "give it to compare.py with --trials"}
+
+
+def kind_of(value: Any) -> str:
+    """Return what a JSON value claims to be, in words: "a run record", "a comparison", "a case set" and so on."""
+    if isinstance(value, dict):
+        for key, kind in (("manifest", "a run record"), ("comparison_version", "a comparison"), ("cases", "a case set"),
+                          ("log_version", "a log"), ("task_id", "a plain trial log")):
+            if key in value:
+                return kind
+    return "JSON of another kind"
+
+
+def identify(data: bytes, path: str) -> tuple[str, Any]:
+    """Return kind_of a file's bytes and their JSON value; of a log, which holds a value a line, that of line 1."""
+    text = decode(data, path)
+    try:
+        value = parse_json(text.partition("\n")[0], path)
+    except RunError:
+        value = None
+    if kind_of(value) not in LOG_KINDS:
+        value = parse_json(text, path)
+    return kind_of(value), value
+
+
+def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception] = RunError) -> Any:
+    """Return the JSON value of a file's bytes; raise error, with the advice, where it is of another kind."""
+    found, value = identify(data, path)
+    if found != kind:
+        raise error(f"{path} is {found}, not {kind}; {advice}")
+    return value
+
+
+def read_json(path: str) -> Any:
+    """Return the value of a JSON file; raise RunError where it is not one."""
+    kind, value = identify(read_bytes(path), path)
+    if kind in LOG_KINDS:
+        raise RunError(f"{path} is {kind}; {LOG_KINDS[kind]}")
+    return value
+
+
+def json_line(value: Any) -> str:
+    """Return a value as one line of JSON in plain ASCII, so that no reader can split or misread it."""
+    try:
+        return json.dumps(value, allow_nan=False) + "\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RunError(f"a value that JSON cannot hold: {error}; "
+                       "return text, finite numbers, lists and objects") from None
+
+
+def check_folder(path: str, *inputs: str) -> None:
+    """Raise RunError unless a file can be made at path, and is none of the inputs: before the work, not after it."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise RunError(f"cannot write {path}: there is no folder {os.path.dirname(path)}; make it first")
+    if os.path.isdir(path):
+        raise RunError(f"cannot write {path}: it is a folder; name a file")
+    if any(os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name) for name in inputs):
+        raise RunError(f"cannot write {path}: it is read as well; name another file")
+
+
+def write(path: str, text: str) -> None:
+    """Write a text file beside its place and rename it into it, so that no reader ever meets half a file.
+
+    Raises RunError, and leaves what was there, where that fails, and where it is a log, which cannot be made again. A
+    device or a pipe is written as it is.
+    """
+    check_folder(path)
+    if path == "/dev/stdout":  # the stream itself: where it is a file, a second opening would start at its beginning
+        sys.stdout.write(text)
+        return
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "wb") as device:
+                device.write(data)
+            return
+        if os.path.exists(path):
+            with open(path, "rb") as there:
+                if there.read(len(LOG_START)) == LOG_START:
+                    raise RunError(f"cannot write {path}: it is a log; name another file")
+        target = os.path.realpath(path)
+        beside = f"{target}.{os.getpid()}.tmp"
+        try:
+            with open(beside, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, target)
+        finally:
+            if os.path.exists(beside):
+                os.unlink(beside)
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}; free the space or name another file") from None
+
+
+TEXT, WHOLE, TABLE, LIST = str, int, dict, list
+_WORDS = {TEXT: "text", WHOLE: "a whole number", TABLE: "an object", LIST: "a list"}
+
+
+def check_fields(value: Any, fields: Mapping[str, type], where: str, error: type[Exception] = RunError) -> None:
+    """Raise error unless value is an object with these fields, each of the kind named beside it."""
+    if not isinstance(value, dict):
+        raise error(f"{where}: not an object; correct the file")
+    for field, kind in fields.items():
+        if field not in value:
+            raise error(f"{where}: {field} is missing; correct the file")
+        if not isinstance(value[field], kind) or isinstance(value[field], bool):
+            raise error(f"{where}: {field} is {value[field]!r:.60}, not {_WORDS[kind]}; correct the file")
+
+
+# === Cases, tasks, systems ===
+
+
+def load_cases(path: str) -> CaseSet:
+    """Return the case set of a file; raise CaseError where it is not sound, RunError where it cannot be read."""
+    data = read_bytes(path)
+    value = expect("a case set", data, path, "give the cases-*.json file with --cases", CaseError)
+    check_fields(value, {"name": TEXT, "version": TEXT, "cases": LIST}, path, CaseError)
+    cases = tuple(_case(item, f"{path}: case {number}") for number, item in enumerate(value["cases"], start=1))
+    if not cases:
+        raise CaseError(f"{path}: no cases; add at least one")
+    for case_id, count in Counter(case.id for case in cases).items():
+        if count > 1:
+            raise CaseError(f"{path}: the case id {case_id!r} stands {count} times; give each case its own")
+    return CaseSet(value["name"], value["version"], hashlib.sha256(data).hexdigest(), cases)
+
+
+def _case(item: Any, where: str) -> Case:
+    check_fields(item, {"id": TEXT}, where, CaseError)
+    where = f"{where} ({item['id']!r})"
+    if not item["id"].strip():
+        raise CaseError(f"{where}: the id is blank; give each case a name")
+    if not isinstance(item.get("expected"), dict):
+        raise CaseError(f'{where}: nothing is expected of it; add "expected", an answer or {{"rejected": true}}')
+    check_fields(item, {"split": TEXT, "input": TABLE, "tags": TABLE}, where, CaseError)
+    if item["split"] not in SPLITS:
+        raise CaseError(f"{where}: split {item['split']!r} is none of {', '.join(SPLITS)}; correct it")
+    for tag, value in item["tags"].items():
+        if not isinstance(value, str):
+            raise CaseError(f"{where}: tag {tag!r} is {value!r:.60}, not text; put it in quotes")
+    return Case(*(item[field] for field in Case._fields))
+
+
+def check_cases(case_set: CaseSet, task: Task, where: str) -> None:
+    """Raise CaseError, naming the case, where the task cannot grade what a case expects."""
+    for case in case_set.cases:
+        if case.expected != REJECTED or task.rejection is NoRejection:
+            try:
+                task.check_expected(case.expected)
+            except ValueError as error:
+                raise CaseError(f"{where}: case {case.id!r}: expected is {error}; correct it for {task.name}") from None
+
+
+def _module(name: str, what: str) -> Any:
+    folder = os.getcwd()
+    if folder not in sys.path:
+        sys.path.append(folder)  # last: a user's own module beside the data, never in place of one of ours
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise RunError(f"cannot import {what} {name!r}: {type(error).__name__}: {error}; "
+                       "name a Python module of this folder, without .py") from error
+
+
+def load_task(name: str) -> Task:
+    """Return the task that a module holds: GRADERS {name: (version, grade)}, check_expected, check_answer.
+
+    A grade function takes (expected, answer) and returns whether it passes. Both checks raise ValueError. A module
+    with an exception named Rejection lets its systems refuse an input. Raises RunError for a module that is no task.
+    """
+    module = _module(name, "the task")
+    for attribute in ("GRADERS", "check_expected", "check_answer"):
+        if not hasattr(module, attribute):
+            raise RunError(f"the task {name!r} has no {attribute}; see the README on writing a task")
+    graders = module.GRADERS
+    if not (isinstance(graders, dict) and graders and all(
+            isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and callable(pair[1])
+            for pair in graders.values())):
+        raise RunError(f"the task {name!r}: GRADERS is not {{name: (version, function)}} with at least one; correct it")
+    source = getattr(module, "__file__", None) or ""
+    if not source.endswith(".py"):
+        raise RunError(f"the task {name!r} has no source file to identify it by; put it in a .py file")
+    return Task(name, hashlib.sha256(read_bytes(source)).hexdigest(), graders, module.check_expected,
+                module.check_answer, getattr(module, "Rejection", NoRejection))
+
+
+def load_system(name: str) -> Any:
+    """Return the system that "module:attribute" names: an object with SYSTEM_FIELDS and respond(case, trial).
+
+    respond returns Answer(output, metadata), or raises Incomplete, or its task's Rejection. A system may also have
+    `settings` (an object to record), `prepare()` (called before the first trial and after the last; returns what
+    serves it, an object with "host" and "version") and `timeout_s`. Raises RunError for what is no system.
+    """
+    module_name, colon, attribute = name.partition(":")
+    if not colon or not module_name or not attribute:
+        raise RunError(f"the system {name!r} is not named as module:attribute; try triage_task:rules")
+    module = _module(module_name, "the system's module")
+    try:
+        system = getattr(module, attribute)
+    except AttributeError:
+        raise RunError(f"the module {module_name!r} has no system {attribute!r}; "
+                       "correct the name after the colon") from None
+    for field in (*SYSTEM_FIELDS, "respond"):
+        if not hasattr(system, field):
+            raise RunError(f"the system {name!r} has no {field}; see the README on writing a system")
+    return system
+
+
+# === Trials and grades ===
+
+
+def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
+    """Return the outcome of one trial: {"output" or "error", "metadata"}, as JSON holds it.
+
+    A rejection or a reply without an answer is an outcome; any other exception is the system's bug and goes through.
+    """
+    try:
+        output, metadata = system.respond(case, trial)
+        outcome = {"output": output, "metadata": metadata}
+    except (Incomplete, task.rejection) as error:
+        kind = "Rejection" if isinstance(error, task.rejection) else type(error).__name__
+        metadata = getattr(error, "metadata", {})
+        outcome = {"error": {"type": kind, "message": str(error)}, "metadata": metadata}
+    if not isinstance(metadata, dict):
+        raise RunError(f"the system {system.name} returns metadata {metadata!r:.60}, not an object; correct the system")
+    return dict(json.loads(json_line(outcome)))
+
+
+def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[str, bool]]:
+    """Return the verdict of an outcome ("pass", "fail" or "incomplete") and what each grader said.
+
+    To refuse an input is an answer: right where the case expects a rejection, else wrong. Any other error, and an
+    output that the task cannot grade, is incomplete: not wrong, and not passed.
+    """
+    rejected = outcome.get("error", {}).get("type") == "Rejection"
+    if "error" in outcome and not rejected:
+        return "incomplete", {}
+    if rejected or case.expected == REJECTED:
+        right = rejected and case.expected == REJECTED
+        return ("pass" if right else "fail"), {"rejection": right}
+    try:
+        task.check_answer(outcome["output"])
+    except ValueError:
+        return "incomplete", {}
+    said = {name: bool(grader(case.expected, outcome["output"])) for name, (_, grader) in task.graders.items()}
+    return ("pass" if all(said.values()) else "fail"), said
+
+
+# === Logs ===
+
+_RUN = {"case_set": TABLE, "task": TABLE, "splits": LIST, "trials": WHOLE, "system": TABLE}
+_HEADER = {"tool_version": TEXT, "started_at": TEXT, "python": TEXT, "platform": TEXT}
+_TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE}
+_CHANGED = "the log was changed after recording, take the original or record it again"
+
+
+def _check_run(value: Any, where: str) -> None:
+    """Raise RunError unless value, a log's header or a record's manifest, says what was run."""
+    check_fields(value, _RUN, where)
+    for field in ("case_set", "task"):
+        check_fields(value[field], {"name": TEXT, "sha256": TEXT}, f"{where}: {field}")
+    check_fields(value["system"], {"name": TEXT, "version": TEXT, "mode": TEXT}, f"{where}: system")
+    if not value["splits"] or not all(split in SPLITS for split in value["splits"]):
+        raise RunError(f"{where}: splits {value['splits']} are not of {', '.join(SPLITS)}; correct the file")
+    if value["trials"] < 1:
+        raise RunError(f"{where}: trials is {value['trials']}; a run has at least one")
+
+
+def run_header(case_set: CaseSet, task: Task, splits: Sequence[str], trials: int, system: Any, server: Any,
+               started_at: str, shard: str | None = None) -> dict[str, Any]:
+    """Return a log's first line: everything that decides what its trials measure, and where they were measured."""
+    if not case_set.of(splits):
+        raise CaseError(f"{case_set.name} has no case in {' '.join(splits)}; choose another --split")
+    return dict(json.loads(json_line({
+        "type": "header", "log_version": LOG_VERSION, "tool_version": TOOL_VERSION,
+        "case_set": {"name": case_set.name, "sha256": case_set.sha256},
+        "task": {"name": task.name, "sha256": task.sha256},
+        "splits": list(splits), "trials": trials, "shard": shard,
+        "system": {field: getattr(system, field) for field in SYSTEM_FIELDS},
+        "settings": getattr(system, "settings", None), "server": server,
+        "started_at": started_at, "python": platform.python_version(), "platform": platform.platform(),
+    })))  # as JSON holds it, so that a resumed run meets its own header again
+
+
+def parse_log(data: bytes, where: str) -> Log:
+    """Return what a log's bytes hold; an unfinished log has no end, a torn last line is not among the whole bytes.
+
+    Raises RunError, with the line, for a line that is not what a log holds, a trial that stands twice, a line after
+    the end, and a seal that does not fit.
+    """
+    encoding = json.detect_encoding(data)
+    if encoding != "utf-8" or b"\r" in data:  # plain ASCII with bare line ends is what json_line writes
+        raise RunError(f"{where} has {'CRLF line ends' if encoding == 'utf-8' else f'the encoding {encoding}'}: "
+                       "it was changed after recording, take the original")
+    lines = data.split(b"\n")
+    whole = len(data) - len(lines.pop())
+    if not lines:
+        raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
+    header = parse_json(decode(lines[0], f"{where}:1"), f"{where}:1")
+    if kind_of(header) != "a log" or header.get("type") != "header":
+        raise RunError(f"{where}:1: no log's header; give a log that bench.py recorded")
+    if header["log_version"] != LOG_VERSION:
+        raise RunError(f"{where}:1: log_version {header['log_version']!r}; this version reads {LOG_VERSION!r}")
+    check_fields(header, _HEADER, f"{where}:1")
+    _check_run(header, f"{where}:1")
+    rows: list[dict[str, Any]] = []
+    changed = end = None
+    line_of: dict[Unit, int] = {}
+    start = len(lines[0]) + 1
+    for number, line in enumerate(lines[1:], start=2):
+        here = f"{where}:{number}"
+        value = parse_json(decode(line, here), here)
+        kind = value.get("type") if isinstance(value, dict) else None
+        if end is not None:
+            raise RunError(f"{here}: a line after the end line; {_CHANGED}")
+        if kind == "trial" and changed is None:
+            _check_outcome(value, here)
+            unit = value["case_id"], value["trial"]
+            if unit in line_of:
+                raise RunError(f"{here}: case {unit[0]!r} trial {unit[1]} stands on line {line_of[unit]} too; "
+                               f"{_CHANGED}")
+            line_of[unit] = number
+            rows.append(value)
+        elif kind == "changed":
+            changed = value
+        elif kind == "end":
+            if value != {"type": "end", "trials": len(rows), "sha256": hashlib.sha256(data[:start]).hexdigest()}:
+                raise RunError(f"{here}: the seal does not fit the {number - 1} lines before it; {_CHANGED}")
+            end = value
+        else:
+            raise RunError(f"{here}: a line of type {kind!r:.40}; a log holds trials, then its end")
+        start += len(line) + 1
+    return Log(os.path.basename(where), hashlib.sha256(data).hexdigest(), header, rows, changed, end, whole)
+
+
+def _check_outcome(value: dict[str, Any], where: str) -> None:
+    check_fields(value, _TRIAL, where)
+    if ("output" in value) == ("error" in value):
+        raise RunError(f"{where}: a trial has either an output or an error; correct the file")
+    if "error" in value:
+        check_fields(value["error"], {"type": TEXT, "message": TEXT}, f"{where}: error")
+
+
+def read_log(path: str) -> Log:
+    """Return a finished log; raise RunError for one that is unfinished, broken, or recorded from changing weights."""
+    data = read_bytes(path)
+    expect("a log", data, path, "give a log that bench.py recorded")
+    log = parse_log(data, path)
+    if log.end is None:
+        raise RunError(f"{path} is unfinished: no end line after line {len(log.rows) + 1}; "
+                       "finish it with bench.py --resume")
+    if log.whole < len(data):
+        raise RunError(f"{path}: {len(data) - log.whole} bytes after the end line; {_CHANGED}")
+    if log.changed:
+        raise RunError(f"{path}: the model changed under way, from {log.header['system'].get('model')} "
+                       f"to {log.changed.get('model')}; record it again")
+    return log
+
+
+# === Run records ===
+
+
+def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: dict[Unit, dict[str, Any]],
+                logs: Sequence[Log] = ()) -> dict[str, Any]:
+    """Return the run record of trials {(case id, trial): outcome with seed}: manifest, summary, a row a trial.
+
+    Every case of the header's splits has its trials 1 to T there; rows stand in the case file's order.
+    """
+    results = []
+    for case in case_set.of(header["splits"]):
+        for trial in range(1, header["trials"] + 1):
+            line = trials[case.id, trial]
+            verdict, said = grade(task, case, line)
+            kept = ("error", "metadata") if "error" in line else ("output", "metadata")
+            results.append({"case_id": case.id, "split": case.split, "trial": trial, "seed": line["seed"],
+                            "verdict": verdict, "graders": said, **{key: line[key] for key in kept},
+                            "elapsed_s": line.get("elapsed_s"), "at": line.get("at")})
+    graders = {name: version for name, (version, _) in task.graders.items()}
+    if task.rejection is not NoRejection:
+        graders["rejection"] = "1"
+    names = [{"name": log.name, "sha256": log.sha256, **{key: log.header.get(key) for key in ("shard", "server")}}
+             for log in logs]
+    log = {key: names[0][key] for key in ("name", "sha256")} if len(names) == 1 else None
+    manifest = {
+        "record_version": RECORD_VERSION, "tool_version": TOOL_VERSION, "case_set": header["case_set"],
+        "task": header["task"], "graders": graders, "splits": header["splits"], "trials": header["trials"],
+        "system": header["system"] | ({"mode": "replay"} if logs else {}), "settings": header.get("settings"),
+        "server": header.get("server"), "log": log, "shards": names if len(names) > 1 else None,
+        **{field: header[field] for field in ("started_at", "python", "platform")},
+    }
+    return {"manifest": manifest, "summary": summarize(results), "results": results}
+
+
+def summarize(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return, per split, the number of cases and trials, trials by verdict, and the same for each case."""
+    summary: dict[str, Any] = {}
+    for row in results:
+        counts = dict.fromkeys(VERDICTS, 0)
+        split = summary.setdefault(row["split"], {"cases": 0, "trials": 0, **counts, "per_case": {}})
+        case = split["per_case"].setdefault(row["case_id"], counts)
+        case[row["verdict"]] += 1
+        split[row["verdict"]] += 1
+        split["trials"] += 1
+        split["cases"] = len(split["per_case"])
+    return summary
+
+
+def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]:
+    """Return the run record of a finished log, or of the shards of one run joined, in whatever order they are given.
+
+    Raises RunError where the logs are of another case set or task, do not belong together, overlap or leave a gap.
+    """
+    logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name))
+    header = logs[0].header
+    for what, ours in (("case_set", case_set), ("task", task)):
+        recorded = header[what]
+        if recorded["sha256"] != ours.sha256:
+            raise RunError(f"{logs[0].name} was recorded with {what.replace('_', ' ')} {recorded['name']} "
+                           f"sha256 {recorded['sha256'][:16]}, and this one has {ours.sha256[:16]}; "
+                           "give the version it was recorded with, or record again")
+    for log in logs[1:]:
+        refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard",))
+    cases = [case.id for case in case_set.of(header["splits"])]
+    trials: dict[Unit, dict[str, Any]] = {}
+    found: dict[Unit, str] = {}
+    for log in logs:
+        for number, line in enumerate(log.rows, start=2):
+            unit, where = (line["case_id"], line["trial"]), f"{log.name}:{number}"
+            if unit in trials:
+                raise RunError(f"{where}: case {unit[0]!r} trial {unit[1]} stands at {found[unit]} too; "
+                               "give each shard once")
+            if line["seed"] != trial_seed(unit[1]):
+                raise RunError(f"{where}: seed {line['seed']} in trial {unit[1]}, which has seed {trial_seed(unit[1])}")
+            trials[unit], found[unit] = line, where
+    names = " ".join(log.name for log in logs)
+    check_trials(Counter(trials.keys()), cases, header["trials"], names, "give every log of the run, and no other")
+    return make_record(header, case_set, task, trials, logs)
+
+
+def check_trials(counts: Counter[Unit], case_ids: Sequence[str], trials: int, where: str,
+                 advice: str = "replay the whole log again") -> None:
+    """Raise RunError unless counts holds trials 1 to `trials` of each case, each once, and no other."""
+    known = set(case_ids)
+    for (case_id, trial), count in counts.items():
+        if case_id not in known or not 1 <= trial <= trials:
+            raise RunError(f"{where}: case {case_id!r} trial {trial} is not of this run; {advice}")
+        if count > 1:
+            raise RunError(f"{where}: case {case_id!r} trial {trial} stands twice; {advice}")
+    missing = len(known) * trials - len(counts)
+    if missing:
+        case_id, trial = next(unit for case_id in case_ids for trial in range(1, trials + 1)
+                              if (unit := (case_id, trial)) not in counts)
+        raise RunError(f"{where}: case {case_id!r} trial {trial} is missing, {missing} in all; {advice}")
+
+
+def refuse_difference(one: Any, other: Any, names: Sequence[str], place: str = "") -> None:
+    """Raise RunError, with the place and both values, where two descriptions differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            refuse_difference(one.get(key), other.get(key), names, f"{place}.{key}" if place else key)
+    elif one != other:
+        values = " and ".join(json.dumps(value)[:200] for value in (one, other))
+        raise RunError(f"{names[0]} and {names[1]} differ in {place.replace('_', ' ')}: {values}; "
+                       "only what was measured alike goes together, record again with the same")
+
+
+def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],
+                          but: Sequence[str] = ()) -> None:
+    """Raise RunError unless two log headers are of one run: servers may be several, of one version."""
+    first, second = ({key: value for key, value in header.items() if key not in (*RUN_DESCRIPTION_FIELDS, *but)}
+                     for header in (one, other))
+    for header in (first, second):
+        if isinstance(header.get("server"), dict):
+            header["server"] = {"version": header["server"].get("version")}
+    refuse_difference(first, second, names)
+
+
+def record_text(record: dict[str, Any]) -> str:
+    """Return a run record as JSON, a result a line, the same bytes for the same record."""
+    head = json.dumps({key: record[key] for key in ("manifest", "summary")}, indent=1, allow_nan=False)
+    rows = ",\n  ".join(json_line(row).rstrip("\n") for row in record["results"])
+    return f'{head[:-2]},\n "results": [\n  {rows}\n ]\n}}\n'
+
+
+_ROW = {"case_id": TEXT, "split": TEXT, "trial": WHOLE, "verdict": TEXT, "graders": TABLE, "metadata": TABLE}
+
+
+def read_record(path: str) -> dict[str, Any]:
+    """Return a run record that holds together; raise RunError, naming the place, for one that does not."""
+    record = read_json(path)
+    if kind_of(record) != "a run record":
+        raise RunError(f"{path} is {kind_of(record)}, not a run record; make one with harness.py replay")
+    check_record(record, path)
+    return dict(record)
+
+
+def check_record(record: dict[str, Any], where: str) -> None:
+    """Raise RunError unless rows are whole, verdicts follow from graders, and the summary follows from the rows."""
+    check_fields(record, {"manifest": TABLE, "summary": TABLE, "results": LIST}, where)
+    manifest = record["manifest"]
+    if manifest.get("record_version") != RECORD_VERSION:
+        raise RunError(f"{where}: record_version {manifest.get('record_version')!r}; this version reads "
+                       f"{RECORD_VERSION!r}, replay the log again")
+    _check_run(manifest, f"{where}: manifest")
+    check_fields(manifest, {"graders": TABLE}, f"{where}: manifest")
+    counts: Counter[Unit] = Counter()
+    for number, row in enumerate(record["results"], start=1):
+        here = f"{where}: result {number}"
+        check_fields(row, _ROW, here)
+        _check_outcome({**row, "seed": 0} if row.get("seed") is None else row, here)
+        said = {} if row.get("error", {}).get("type", "Rejection") != "Rejection" else row["graders"]
+        verdict = "incomplete" if not said else "pass" if all(value is True for value in said.values()) else "fail"
+        if row["verdict"] != verdict:
+            raise RunError(f"{here}: verdict {row['verdict']!r} where its graders say {verdict!r}; "
+                           "replay the log again")
+        counts[row["case_id"], row["trial"]] += 1
+    check_trials(counts, list(dict.fromkeys(case_id for case_id, _ in counts)), manifest["trials"], where)
+    if record["summary"] != summarize(record["results"]):
+        raise RunError(f"{where}: the summary does not follow from the results; replay the log again")
+
+
+def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet,
+            names: tuple[str, str] = ("baseline", "candidate")) -> None:
+    """Raise RunError, by name and value, unless two run records were measured alike on this case set.
+
+    Alike: case set, task, graders, splits, number of trials, the seed of every trial, and every trial there once.
+    """
+    records = (baseline, candidate)
+    for record, name in zip(records, names):
+        check_record(record, name)
+        recorded = record["manifest"]["case_set"]
+        if recorded["sha256"] != case_set.sha256:
+            raise RunError(f"{name} was made with case set {recorded['name']} sha256 {recorded['sha256'][:16]}, and "
+                           f"{case_set.name} has {case_set.sha256[:16]}; give the case file it was made with")
+    alike = ("case_set", "task", "graders", "splits", "trials")
+    one, other = ({field: record["manifest"][field] for field in alike} for record in records)
+    refuse_difference(one, other, names)
+    cases = [case.id for case in case_set.of(one["splits"])]
+    seeds = [{(row["case_id"], row["trial"]): row.get("seed") for row in record["results"]} for record in records]
+    for name, side in zip(names, seeds):
+        check_trials(Counter(side.keys()), cases, one["trials"], name)
+    for unit, seed in seeds[0].items():
+        if seeds[1][unit] != seed:
+            raise RunError(f"case {unit[0]!r} trial {unit[1]} has seed {seed} in {names[0]} and {seeds[1][unit]} in "
+                           f"{names[1]}; record both with the same seeds")
+
+
+# === Command line ===
+
+
+def utc(seconds: float) -> str:
+    """Return seconds since 1970 as UTC ISO 8601 text.
+
+    >>> utc(0.25)
+    '1970-01-01T00:00:00.250Z'
+    """
+    whole, milliseconds = divmod(int(seconds * 1000), 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03d}Z"
+
+
+def format_counts(record: dict[str, Any]) -> str:
+    """Return one line on a record: its system, splits and trials by verdict."""
+    manifest, counts = record["manifest"], Counter(row["verdict"] for row in record["results"])
+    return (f"{manifest['system']['name']} {manifest['system']['version']} on {' '.join(manifest['splits'])}: "
+            f"{counts['pass']} of {len(record['results'])} trials pass, {counts['fail']} fail, "
+            f"{counts['incomplete']} incomplete")
+
+
+def check_trial_count(trials: int) -> None:
+    """Raise RunError unless a run has this many trials a case."""
+    if trials < 1:
+        raise RunError(f"--trials {trials}: a run has at least 1 trial a case; give 1 or more")
+
+
+def run_offline(system: Any, task: Task, case_set: CaseSet, splits: Sequence[str], trials: int,
+                started_at: str) -> dict[str, Any]:
+    """Return the run record of an offline system, which needs no log: it can be run again."""
+    check_trial_count(trials)
+    if system.mode != "offline":
+        raise RunError(f"the system {system.name} is {system.mode}, not offline; record it with bench.py")
+    header = run_header(case_set, task, splits, trials, system, None, started_at)
+    rows = {(case.id, trial): {"seed": trial_seed(trial), **attempt(system, task, case, trial)}
+            for case in case_set.of(splits) for trial in range(1, trials + 1)}
+    return make_record(header, case_set, task, rows)
+
+
+def _save(record: dict[str, Any], path: str) -> int:
+    write(path, record_text(record))
+    print(f"{format_counts(record)}; wrote {path}", file=sys.stderr if path == "/dev/stdout" else sys.stdout)
+    return 0
+
+
+def cmd_run(args: argparse.Namespace) -> int:
+    check_folder(args.out, args.cases)
+    task, case_set, system = load_task(args.task), load_cases(args.cases), load_system(args.system)
+    check_cases(case_set, task, args.cases)
+    return _save(run_offline(system, task, case_set, [args.split], args.trials, utc(time.time())), args.out)
+
+
+def cmd_replay(args: argparse.Namespace) -> int:
+    check_folder(args.out, args.cases, *args.logs)
+    case_set, logs = load_cases(args.cases), [read_log(path) for path in args.logs]
+    task = load_task(logs[0].header["task"]["name"])
+    check_cases(case_set, task, args.cases)
+    return _save(replay(logs, case_set, task), args.out)
+
+
+def cmd_check(args: argparse.Namespace) -> int:
+    kind, _ = identify(read_bytes(args.file), args.file)
+    if kind == "a log":
+        log = read_log(args.file)
+        system, shard = log.header["system"], log.header.get("shard")
+        print(f"{args.file}: whole and sealed: {len(log.rows)} trials of {system['name']} {system['version']} "
+              f"on {' '.join(log.header['splits'])}" + (f", shard {shard}" if shard else ""))
+    elif kind == "a run record":
+        print(f"{args.file}: a sound run record: {format_counts(read_record(args.file))}")
+    else:
+        case_set = load_cases(args.file)
+        check_cases(case_set, load_task(args.task), args.file)
+        counts = Counter(case.split for case in case_set.cases)
+        print(f"{args.file}: a sound case set: " + ", ".join(f"{counts[split]} cases in {split}" for split in counts))
+    return 0
+
+
+def run_command(main: Callable[[], int]) -> int:
+    """Return a command's exit status, its own errors told as one `error:` line; bugs keep their traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
+    try:
+        status = main()
+        print(end="", flush=True)
+        return status
+    except (CaseError, RunError) as error:
+        print("error:", *str(error).splitlines(), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ENOSPC):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the exit flushes once more
+        if error.errno == errno.ENOSPC:  # who reads a pipe may leave it; a full disk is told
+            print(f"error: cannot write the output: {error.strerror}; free the space", file=sys.stderr)
+        return 1
+
+
+def command_parser(doc: str | None, prog: str) -> argparse.ArgumentParser:
+    """Return a parser that shows a file's own opening as its help, and knows --version."""
+    parser = argparse.ArgumentParser(prog=prog, description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {TOOL_VERSION}")
+    return parser
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add what `run` and bench.py share: cases, system, task, split and trials."""
+    parser.add_argument("--cases", required=True, metavar="FILE", help="the case set, cases-*.json")
+    parser.add_argument("--system", required=True, metavar="MODULE:NAME", help="the system under test")
+    parser.add_argument("--task", default="triage_task", metavar="MODULE", help="the task (default: %(default)s)")
+    parser.add_argument("--split", default="dev", choices=SPLITS, help="which cases (default: %(default)s)")
+    parser.add_argument("--trials", type=int, default=1, metavar="T", help="trials a case (default: %(default)s)")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = command_parser(__doc__, "harness.py")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="run | replay | check")
+    run = verbs.add_parser("run", help="an offline system straight into a run record")
+    add_run_options(run)
+    run.add_argument("--out", required=True, metavar="FILE", help="the run record to write")
+    run.set_defaults(command=cmd_run)
+    again = verbs.add_parser("replay", help="a log, or all shards of one run, into a run record")
+    again.add_argument("logs", nargs="+", metavar="LOG")
+    again.add_argument("--cases", required=True, metavar="FILE", help="the case set it was recorded with")
+    again.add_argument("--out", required=True, metavar="FILE", help="the run record to write")
+    again.set_defaults(command=cmd_replay)
+    check = verbs.add_parser("check", help="is this case set, log or run record sound?")
+    check.add_argument("file", metavar="FILE")
+    check.add_argument("--task", default="triage_task", metavar="MODULE", help="for a case set (default: %(default)s)")
+    check.set_defaults(command=cmd_check)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    return int(args.command(args))
+
+
+if __name__ == "__main__":
+    import harness  # the one copy of this module that tasks and systems import too, so that its exceptions are theirs
+
+    sys.exit(harness.run_command(harness.main))

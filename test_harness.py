@@ -1,0 +1,1046 @@
+"""Is every bad input refused by one line, is a log evidence, and does a record follow from it byte for byte?"""
+
+import contextlib
+import copy
+import doctest
+import hashlib
+import io
+import itertools
+import json
+import os
+import random
+import resource
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import harness
+from harness import CaseError, Incomplete, RunError, Unavailable
+
+HARNESS = os.path.join(HERE, "harness.py")
+TASK = harness.load_task("triage_task")
+BILLING = {"category": "billing", "needs_human": False}
+SYSTEM = {"name": "demo", "version": "v1", "mode": "live", "model": "demo:1b@0123456789ab", "prompt": "p", "tools": None,
+          "index": None}
+
+
+def case(case_id, text="I was charged twice", expected=BILLING, split="dev", **tags):
+    return {"id": case_id, "split": split, "input": {"text": text}, "expected": expected, "tags": tags}
+
+
+CASES = {"name": "demo-cases", "version": "1", "cases": [
+    case("a", source="s"), case("b", "Where is my parcel?", {"category": "delivery", "needs_human": False}, source="s"),
+    case("blank", " ", {"rejected": True}), case("later", split="heldout")]}
+CASES_TEXT = json.dumps(CASES, indent=1)
+SHA256 = hashlib.sha256(CASES_TEXT.encode()).hexdigest()
+
+# One outcome of each sort: right, wrong, wrongly refused, rightly refused, no answer, an answer of another schema.
+OUTCOMES = {
+    ("a", 1): {"output": BILLING}, ("b", 1): {"output": BILLING}, ("blank", 1): {"error": {"type": "Rejection", "message": "blank"}},
+    ("a", 2): {"error": {"type": "Rejection", "message": "blank"}}, ("b", 2): {"error": {"type": "NotJSON", "message": "prose"}},
+    ("blank", 2): {"output": {"category": "refunds"}},
+}
+VERDICTS = {("a", 1): "pass", ("b", 1): "fail", ("blank", 1): "pass", ("a", 2): "fail", ("b", 2): "incomplete",
+            ("blank", 2): "fail"}
+
+
+def header(**fields):
+    """Return the first line of the demo run's log: 3 cases, 2 trials."""
+    return {"type": "header", "log_version": "1", "tool_version": "1.0.0",
+            "case_set": {"name": "demo-cases", "sha256": SHA256}, "task": {"name": "triage_task", "sha256": TASK.sha256},
+            "splits": ["dev"], "trials": 2, "shard": None, "system": SYSTEM, "settings": {"temperature": 1},
+            "server": {"host": "127.0.0.1:11434", "version": "0.12.6"}, "started_at": "2026-11-30T08:00:00.000Z",
+            "python": "3.11.7", "platform": "Linux"} | fields
+
+
+def trial_line(unit, **fields):
+    return {"type": "trial", "case_id": unit[0], "trial": unit[1], "seed": 1000 + unit[1], **OUTCOMES[unit],
+            "metadata": {"eval_count": 17}, "elapsed_s": 0.5, "at": "2026-11-30T08:00:01.000Z"} | fields
+
+
+def rows(units=None):
+    return [trial_line(unit) for unit in (OUTCOMES if units is None else units)]
+
+
+def lines(*values):
+    return "".join(json.dumps(value) + "\n" for value in values).encode()
+
+
+def sealed(values, trials=None):
+    """Return a log's bytes: these lines and the end line that seals them."""
+    body = lines(*values)
+    count = sum(isinstance(value, dict) and value.get("type") == "trial" for value in values) if trials is None else trials
+    return body + lines({"type": "end", "trials": count, "sha256": hashlib.sha256(body).hexdigest()})
+
+
+def demo_log():
+    return sealed([header(), *rows()])
+
+
+class FolderTest(unittest.TestCase):
+    """A folder of its own with cases.json and log.jsonl, and harness.py called there in this process."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        sync = mock.patch.object(os, "fsync")  # waits for the disk, and these files do not outlive the test
+        sync.start()
+        self.addCleanup(sync.stop)
+        self.addCleanup(os.chdir, os.getcwd())
+        self.addCleanup(sys.path.__setitem__, slice(None), list(sys.path))
+        self.folder = os.path.realpath(folder.name)
+        os.chdir(self.folder)
+        self.save("cases.json", CASES_TEXT)
+        self.save("log.jsonl", demo_log())
+
+    def save(self, name, content):
+        with open(name, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        return name
+
+    def load(self, name):
+        with open(name, "rb") as file:
+            return file.read()
+
+    def files(self):
+        """Return {path: bytes} of the folder, the byte code of imported modules aside."""
+        return {os.path.join(folder, name): self.load(os.path.join(folder, name))
+                for folder, _, names in os.walk(".") for name in names if "__pycache__" not in folder}
+
+    def command(self, *argv):
+        """Return (status, stdout, stderr) of harness.py with these arguments."""
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                status = harness.run_command(lambda: harness.main(argv))
+            except SystemExit as stopped:
+                status = stopped.code
+        said = []
+        for stream in (out, err):
+            stream.flush()
+            said.append(stream.buffer.getvalue().decode())
+        return status, *said
+
+    def refused(self, *argv, says=()):
+        """Assert one `error:` line with these words, exit status 1 and no file changed; return the line."""
+        before = self.files()
+        status, out, err = self.command(*argv)
+        self.assertEqual((status, out, err.count("\n")), (1, "", 1), err)
+        self.assertRegex(err, "^error: .*\n$")
+        self.assertEqual(self.files(), before)
+        for words in (says,) if isinstance(says, str) else says:
+            self.assertIn(words, err)
+        return err
+
+    def run_rules(self, *more, cases="cases.json", system="triage_task:rules", out="out.json"):
+        return ("run", "--cases", cases, "--system", system, "--out", out, *more)
+
+    def replay(self, *logs, cases="cases.json", out="out.json"):
+        return ("replay", *(logs or ("log.jsonl",)), "--cases", cases, "--out", out)
+
+    def record(self):
+        """Return the run record of log.jsonl, saved as record.json."""
+        self.assertEqual(self.command(*self.replay(out="record.json"))[0], 0)
+        return harness.read_record("record.json")
+
+
+# === Bad input, by command line ===
+
+
+class BadFileTest(FolderTest):
+    """Each kind of bad file, wherever a file is read."""
+
+    def everywhere(self, content, says):
+        """Give the bad file as case set of each verb, as log, and to check; say the same everywhere."""
+        self.save("bad", content)
+        for argv in (self.run_rules(cases="bad"), self.replay(cases="bad"), self.replay("bad"),
+                     self.replay("log.jsonl", "bad"), ("check", "bad")):
+            self.refused(*argv, says=says)
+
+    def test_no_such_file(self):
+        for argv in (self.run_rules(cases="nowhere.json"), self.replay("nowhere.json"), ("check", "nowhere.json"),
+                     ("check", "nowhere/x.json")):
+            self.refused(*argv, says=("cannot read nowhere", "No such file or directory"))
+
+    def test_a_directory(self):
+        os.mkdir("folder")
+        for argv in (self.run_rules(cases="folder"), self.replay("folder"), ("check", "folder")):
+            self.refused(*argv, says=("cannot read folder", "Is a directory"))
+
+    def test_empty(self):
+        self.everywhere(b"", "bad: empty; give a JSON file")
+        self.everywhere(b" \n\r\n", "bad: empty")
+        self.everywhere(b"\0" * 512, "bad: only NUL bytes")
+
+    def test_not_json_is_told_with_line_and_column(self):
+        self.everywhere(b'{"name": "x",\n "cases": [}', "bad: not JSON at line 2 column 12 (")
+        self.everywhere(b"hello", "bad: not JSON at line 1 column 1 (")
+        self.everywhere(b'{"a": 1}\n{"b": 2}\n', "bad: not JSON at line 2 column 1 (Extra data)")
+        self.everywhere(CASES_TEXT.encode() + b"]", "(Extra data)")
+
+    def test_no_text(self):
+        self.everywhere(b'{"name": "caf\xe9"}', "bad: byte 13 is not utf-8; save the file as UTF-8")
+
+    def test_no_finite_number(self):
+        for literal in (b"NaN", b"Infinity", b"-Infinity"):
+            self.everywhere(b'{"name": %s}' % literal, f"bad: {literal.decode()} is not a finite number")
+        self.everywhere(b'{"name": [-1e999]}', "bad: -1e999 is not a finite number")
+
+    def test_a_number_of_thousands_of_digits(self):
+        self.everywhere(b'{"name": 1%s}' % (b"0" * 5000), "bad: a whole number of thousands of digits")
+
+    def test_a_key_twice_in_one_object(self):
+        for key in ("name", "points"):  # "points": once taken for the message on int()
+            self.everywhere(f'{{"cases": [{{"{key}": 1, "x": 2, "{key}": 3}}]}}'.encode(),
+                            f"bad: the key {key!r} stands twice in one object")
+
+    def test_nested_too_deeply(self):
+        self.everywhere(b"[" * 100_000, "bad: nested too deeply")
+
+    def test_json_of_another_kind(self):
+        self.record()
+        comparison = self.save("comparison.json", '{"comparison_version": "1", "overall": {}}')
+        plain = self.save("plain.jsonl", '{"task_id": "a", "seed": 0}\n{"task_id": "b", "seed": 0}\n')
+        other = self.save("other.json", "[1, 2]")
+        advice = {"a log": "; make its run record with harness.py replay",
+                  "a plain trial log": "; give it to compare.py with --trials"}
+        kinds = {"record.json": "a run record", comparison: "a comparison", "cases.json": "a case set",
+                 "log.jsonl": "a log", plain: "a plain trial log", other: "JSON of another kind"}
+        for name, kind in kinds.items():
+            if kind != "a case set":
+                self.refused(*self.run_rules(cases=name), says=f"{name} is {kind}, not a case set; give the cases-*.json")
+                self.refused(*self.replay(cases=name), says=f"{name} is {kind}, not a case set")
+            if kind != "a log":
+                self.refused(*self.replay(name), says=f"{name} is {kind}, not a log; give a log that bench.py recorded")
+            if kind != "a run record":
+                with self.assertRaises(RunError) as caught:
+                    harness.read_record(name)
+                self.assertIn(f"{name} is {kind}{advice.get(kind, ', not a run record; make one with harness.py replay')}",
+                              str(caught.exception))
+        for name in (comparison, plain, other):
+            self.refused("check", name, says=f"{name} is {kinds[name]}, not a case set")
+
+    def test_a_file_on_one_line_is_known_as_well(self):
+        self.save("line.json", json.dumps(self.record()))
+        self.assertEqual(self.command("check", "line.json")[0], 0)
+        self.refused(*self.replay("line.json"), says="line.json is a run record, not a log")
+        self.save("line.json", lines(CASES | {"cases": [case("a") | {"input": {"text": "x", "task_id": 7, "log_version": 1}}]}))
+        self.assertEqual(self.command(*self.run_rules(cases="line.json"))[0], 0)
+        self.save("line.json", lines(CASES) + b"rest")
+        self.refused(*self.run_rules(cases="line.json"), says="not JSON at line 2 column 1")
+
+    def test_read_json_refuses_a_log_by_name(self):
+        self.assertEqual(harness.read_json("cases.json"), CASES)
+        with self.assertRaises(RunError) as caught:
+            harness.read_json("log.jsonl")
+        self.assertIn("log.jsonl is a log", str(caught.exception))
+
+
+class EncodingTest(FolderTest):
+    ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
+
+    def test_a_case_set_is_read_whatever_its_marks_and_line_ends(self):
+        for encoding in self.ENCODINGS:
+            self.save("cases.json", CASES_TEXT.replace("parcel", "paquete ñ").encode(encoding))
+            self.assertEqual(harness.load_cases("cases.json").cases[1].input["text"], "Where is my paquete ñ?")
+        self.save("cases.json", CASES_TEXT.replace("\n", "\r\n"))
+        self.assertEqual(len(harness.load_cases("cases.json").cases), 4)
+
+    def test_the_identity_of_a_case_set_is_that_of_its_bytes(self):
+        self.assertEqual(harness.load_cases("cases.json").sha256, SHA256)
+        self.save("cases.json", CASES_TEXT.encode("utf-8-sig"))
+        self.refused(*self.replay(), says=("recorded with case set demo-cases sha256 " + SHA256[:16], "and this one has"))
+
+    def test_a_run_record_is_read_alike(self):
+        record = self.record()
+        text = self.load("record.json").decode()
+        for encoding in self.ENCODINGS:
+            self.save("record.json", text.replace("\n", "\r\n").encode(encoding))
+            self.assertEqual(harness.read_record("record.json"), record)
+
+    def test_a_log_in_another_encoding_was_changed_and_is_refused_by_its_name(self):
+        for encoding in self.ENCODINGS:
+            self.save("log.jsonl", demo_log().decode().encode(encoding))
+            self.refused(*self.replay(), says=(f"log.jsonl has the encoding {encoding}", "take the original"))
+            self.refused("check", "log.jsonl", says=f"the encoding {encoding}")
+        self.save("log.jsonl", demo_log().replace(b"\n", b"\r\n"))
+        self.refused(*self.replay(), says="log.jsonl has CRLF line ends: it was changed after recording")
+
+
+class BadCaseSetTest(FolderTest):
+    def bad(self, says, *cases, **fields):
+        self.save("bad.json", json.dumps({**CASES, "cases": list(cases), **fields}))
+        for argv in (self.run_rules(cases="bad.json"), self.replay(cases="bad.json"), ("check", "bad.json")):
+            self.refused(*argv, says=("bad.json", says))
+
+    def test_a_case_id_twice(self):
+        self.bad("the case id 'a' stands 2 times", case("a"), case("b"), case("a"))
+
+    def test_a_case_without_an_expectation(self):
+        without = {key: value for key, value in case("b").items() if key != "expected"}
+        self.bad("case 2 ('b'): nothing is expected of it", case("a"), without)
+        self.bad("case 1 ('a'): nothing is expected of it", case("a", expected=None))
+
+    def test_an_expectation_that_the_task_cannot_grade(self):
+        self.bad("case 'a': expected is not an object of", case("a", expected={"label": "billing"}))
+        self.bad("case 'a': expected is category 'bills' is none of", case("a", expected={**BILLING, "category": "bills"}))
+        self.bad("case 'a': expected is not an object of", case("a", expected={"rejected": False}))
+
+    def test_a_tag_that_is_no_text(self):
+        for value in (1, None, True, ["x"], {}):
+            self.bad(f"case 1 ('a'): tag 'language' is {value!r}, not text", case("a", language=value))
+
+    def test_a_field_of_another_kind_or_missing(self):
+        for field, value, said in (("id", 7, "case 1: id is 7, not text"), ("id", "", "case 1 (''): the id is blank"),
+                                   ("id", " ", "the id is blank"), ("split", "test", "split 'test' is none of dev, heldout"),
+                                   ("split", None, "split is None, not text"), ("input", "hi", "input is 'hi', not an object"),
+                                   ("tags", None, "tags is None, not an object"), ("tags", [], "tags is [], not an object")):
+            self.bad(said, case("a") | {field: value})
+        for field in ("id", "split", "input", "tags"):
+            self.bad(f"{field} is missing", {key: value for key, value in case("a").items() if key != field})
+        for item in (None, [], "a", 7):
+            self.bad("case 1: not an object", item)
+
+    def test_a_head_that_is_not_one(self):
+        for field in ("name", "version"):
+            self.bad(f"{field} is 1, not text", case("a"), **{field: 1})
+        self.bad("cases is {}, not a list", cases={})
+        self.bad("no cases; add at least one")
+
+    def test_a_split_without_a_case(self):
+        self.save("bad.json", json.dumps({**CASES, "cases": [case("a")]}))
+        self.refused(*self.run_rules("--split", "heldout", cases="bad.json"), says="demo-cases has no case in heldout")
+
+    def test_texts_that_a_terminal_cannot_show_are_no_obstacle(self):
+        self.save("bad.json", json.dumps({**CASES, "cases": [case("\ud800"), case("\ud800")]}))
+        self.refused(*self.run_rules(cases="bad.json"), says="'\\ud800' stands 2 times")
+
+
+class BadArgumentTest(FolderTest):
+    def test_trials_below_one(self):
+        for trials in ("0", "-1"):
+            self.refused(*self.run_rules("--trials", trials), says=f"--trials {trials}: a run has at least 1 trial a case")
+
+    def test_usage_exits_2(self):
+        for argv in ((), ("run",), ("replay", "--cases", "x", "--out", "y"), self.run_rules("--trials", "many"),
+                     self.run_rules("--split", "test"), ("sum", "x")):
+            self.assertEqual(self.command(*argv)[0], 2, argv)
+
+    def test_an_output_folder_that_does_not_exist(self):
+        for argv in (self.run_rules(out="no/x.json"), self.replay(out="no/x.json")):
+            self.refused(*argv, says="cannot write no/x.json: there is no folder no; make it first")
+
+    def test_an_output_that_is_a_folder(self):
+        os.mkdir("folder")
+        self.refused(*self.run_rules(out="folder"), says="cannot write folder: it is a folder")
+
+    def test_an_output_over_an_input_or_any_log(self):
+        for argv in (self.run_rules(out="cases.json"), self.replay(out="cases.json"), self.replay(out="./cases.json")):
+            self.refused(*argv, says="cases.json: it is read as well; name another file")
+        self.save("other.jsonl", demo_log())
+        self.refused(*self.replay(out="log.jsonl"), says="cannot write log.jsonl: it is read as well")
+        self.refused(*self.replay(out="other.jsonl"), says="cannot write other.jsonl: it is a log; name another file")
+        self.refused(*self.run_rules(out="other.jsonl"), says="cannot write other.jsonl: it is a log")
+
+    def test_the_version_is_told(self):
+        self.assertEqual(self.command("--version"), (0, f"harness.py {harness.TOOL_VERSION}\n", ""))
+
+
+class BadModuleTest(FolderTest):
+    TASK = "GRADERS = {'same': ('1', lambda expected, answer: expected == answer)}\ndef check_expected(value): pass\n" \
+           "def check_answer(value): pass\n"
+    SYSTEM = "class S:\n  name = version = 'x'\n  mode = 'offline'\n  model = prompt = tools = index = None\n" \
+             "  def respond(self, case, trial): return {'a': 1}, {}\nsystem = S()\n"
+
+    def module(self, text):
+        """Return the name of a new module in the folder."""
+        name = f"harness_test_module_{random.randrange(10**12)}"
+        self.save(f"{name}.py", text)
+        self.addCleanup(sys.modules.pop, name, None)
+        return name
+
+    def test_a_task_and_system_beside_the_data_are_found(self):
+        task, system = self.module(self.TASK), self.module(self.SYSTEM)
+        self.save("own.json", json.dumps({**CASES, "cases": [case("a", expected={"a": 1}), case("b")]}))
+        status, out, _ = self.command(*self.run_rules("--task", task, cases="own.json", system=f"{system}:system"))
+        self.assertEqual((status, out), (0, "x x on dev: 1 of 2 trials pass, 1 fail, 0 incomplete; wrote out.json\n"))
+        record = harness.read_record("out.json")
+        self.assertEqual(record["manifest"]["task"]["sha256"], hashlib.sha256(self.TASK.encode()).hexdigest())
+        self.assertEqual(record["manifest"]["graders"], {"same": "1"})
+
+    def test_what_cannot_be_imported_is_told_with_its_own_message(self):
+        for text, said in (("import no_such_module_here", "No module named 'no_such_module_here'"),
+                           ("def", "SyntaxError: invalid syntax"), ("1 / 0", "ZeroDivisionError: division by zero"),
+                           ("raise ValueError('set API_KEY\\nfirst')", "ValueError: set API_KEY first"),
+                           ("raise SystemExit('no GPU')", "SystemExit: no GPU"), ("import sys; sys.exit(3)", "SystemExit: 3")):
+            name = self.module(text)
+            self.refused(*self.run_rules(system=f"{name}:x"), says=(f"cannot import the system's module {name!r}", said))
+            self.refused(*self.run_rules("--task", name), says=(f"cannot import the task {name!r}", said))
+        for name in ("no_such_module", "", "..", "triage_task.py", "a/b"):
+            self.refused(*self.run_rules("--task", name), says=f"cannot import the task {name!r}")
+            self.refused("check", "cases.json", "--task", name, says=f"cannot import the task {name!r}")
+
+    def test_a_system_that_is_not_named_as_one(self):
+        for name in ("triage_task", "triage_task:", ":rules", ""):
+            self.refused(*self.run_rules(system=name), says=f"the system {name!r} is not named as module:attribute")
+        self.refused(*self.run_rules(system="triage_task:rule"), says="the module 'triage_task' has no system 'rule'")
+
+    def test_a_system_that_lacks_an_attribute(self):
+        for field in (*harness.SYSTEM_FIELDS, "respond"):
+            name = self.module(f"{self.SYSTEM}del S.{field}\n")
+            self.refused(*self.run_rules(system=f"{name}:system"), says=f"the system '{name}:system' has no {field}")
+
+    def test_a_task_that_lacks_an_attribute(self):
+        for field in ("GRADERS", "check_expected", "check_answer"):
+            name = self.module(f"{self.TASK}del {field}\n")
+            self.refused(*self.run_rules("--task", name), says=f"the task {name!r} has no {field}")
+        self.refused(*self.run_rules("--task", "sys"), says="the task 'sys' has no GRADERS")
+
+    def test_graders_of_another_shape(self):
+        for graders in ("{}", "[]", "{'same': len}", "{'same': ('1',)}", "{'same': (1, len)}", "{'same': ('1', 2)}"):
+            name = self.module(f"{self.TASK}GRADERS = {graders}\n")
+            self.refused(*self.run_rules("--task", name), says=f"the task {name!r}: GRADERS is not {{name: (version, function)}}")
+
+    def test_a_system_that_is_not_offline_needs_a_log(self):
+        name = self.module(self.SYSTEM.replace("offline", "live"))
+        self.refused(*self.run_rules(system=f"{name}:system"), says="the system x is live, not offline; record it with bench.py")
+
+    def test_what_json_cannot_hold_is_refused_and_a_bug_keeps_its_traceback(self):
+        for answer, said in (("float('nan'), {}", "a value that JSON cannot hold"), ("{1, 2}, {}", "a value that JSON cannot hold"),
+                             ("{}, None", "the system x returns metadata None, not an object")):
+            name = self.module(self.SYSTEM.replace("{'a': 1}, {}", answer))
+            self.refused(*self.run_rules(system=f"{name}:system"), says=said)
+        name = self.module(self.SYSTEM.replace("{'a': 1}, {}", "1 / 0"))
+        with self.assertRaises(ZeroDivisionError):
+            self.command(*self.run_rules(system=f"{name}:system"))
+
+
+# === Writing ===
+
+
+class WriteTest(FolderTest):
+    def mode(self, name):
+        return stat.S_IMODE(os.stat(name).st_mode)
+
+    def test_the_text_is_written_and_nothing_is_left_beside_it(self):
+        before = set(os.listdir())
+        harness.write("new.txt", "caf\u00e9\n\ud800")
+        self.assertEqual(self.load("new.txt"), b"caf\xc3\xa9\n\\ud800")
+        self.assertEqual(set(os.listdir()) - before, {"new.txt"})
+
+    def test_permissions_follow_the_umask(self):
+        self.addCleanup(os.umask, os.umask(0o027))
+        harness.write("new.txt", "x")
+        self.assertEqual(self.mode("new.txt"), 0o640)
+        os.umask(0o002)
+        harness.write("new.txt", "y")
+        self.assertEqual(self.mode("new.txt"), 0o664)
+
+    def test_a_symbolic_link_stays_one(self):
+        os.mkdir("far")
+        self.save("far/target.txt", "old")
+        os.symlink("far/target.txt", "link.txt")
+        os.symlink("far/nothing-yet.txt", "dangling.txt")
+        for link in ("link.txt", "dangling.txt"):
+            harness.write(link, "new")
+            self.assertTrue(os.path.islink(link))
+        self.assertEqual(sorted(os.listdir("far")), ["nothing-yet.txt", "target.txt"])
+        self.assertEqual([self.load(f"far/{name}") for name in os.listdir("far")], [b"new", b"new"])
+
+    def test_a_write_that_fails_leaves_what_was_there(self):
+        self.save("good.txt", "good")
+        before = self.files()
+        for step in ("fsync", "replace"):
+            full = mock.patch.object(os, step, side_effect=OSError(28, "No space left on device"))
+            with full, self.assertRaises(RunError) as caught:
+                harness.write("good.txt", "half")
+            self.assertIn("cannot write good.txt: No space left on device", str(caught.exception))
+            self.assertEqual(self.files(), before)
+        with mock.patch.object(os, "fsync", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            harness.write("good.txt", "half")
+        self.assertEqual(self.files(), before)
+
+    def test_no_reader_meets_half_a_file(self):
+        self.save("good.txt", "good")
+        seen = []
+        with mock.patch.object(os, "fsync", side_effect=lambda descriptor: seen.append(self.load("good.txt"))):
+            harness.write("good.txt", "better")
+        self.assertEqual((seen, self.load("good.txt")), ([b"good"], b"better"))
+
+    def test_a_pipe_is_written_as_it_is(self):
+        os.mkfifo("pipe")
+        reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        harness.write("pipe", "through")
+        self.assertEqual(os.read(reader, 100), b"through")
+        self.assertTrue(stat.S_ISFIFO(os.stat("pipe").st_mode))
+
+    def test_a_full_device_is_one_error(self):
+        self.refused(*self.run_rules(out="/dev/full"), says="cannot write /dev/full: No space left on device")
+
+
+# === Trials and grades ===
+
+
+class Scripted:
+    """A system that returns or raises what it is given."""
+
+    name, version, mode, model, prompt, tools, index = "scripted", "1", "offline", None, None, None, None
+
+    def __init__(self, outcome):
+        self.outcome = outcome
+
+    def respond(self, case, trial):
+        if isinstance(self.outcome, BaseException):
+            raise self.outcome
+        return self.outcome
+
+
+class AttemptTest(unittest.TestCase):
+    CASE = harness.Case("a", "dev", {"text": "x"}, BILLING, {})
+
+    def attempt(self, outcome, task=TASK):
+        return harness.attempt(Scripted(outcome), task, self.CASE, 1)
+
+    def test_an_answer_is_kept_as_json_holds_it(self):
+        self.assertEqual(self.attempt(harness.Answer({"a": (1, 2)}, {"n": 1})), {"output": {"a": [1, 2]}, "metadata": {"n": 1}})
+
+    def test_no_answer_is_an_outcome_with_its_kind_reason_and_metadata(self):
+        class CutOff(Incomplete):
+            pass
+        self.assertEqual(self.attempt(CutOff("at 64", {"reply": "{"})),
+                         {"error": {"type": "CutOff", "message": "at 64"}, "metadata": {"reply": "{"}})
+        self.assertEqual(self.attempt(Incomplete("why")), {"error": {"type": "Incomplete", "message": "why"}, "metadata": {}})
+
+    def test_a_rejection_has_one_name_in_every_log(self):
+        class Refused(Exception):
+            pass
+        self.assertEqual(self.attempt(Refused("blank"), TASK._replace(rejection=Refused)),
+                         {"error": {"type": "Rejection", "message": "blank"}, "metadata": {}})
+
+    def test_trouble_and_bugs_go_through(self):
+        for error in (Unavailable("busy"), RunError("404"), ZeroDivisionError("bug"), KeyboardInterrupt()):
+            with self.assertRaises(type(error)):
+                self.attempt(error)
+
+    def test_a_task_without_rejections_grades_every_case(self):
+        task = TASK._replace(rejection=harness.NoRejection)
+        cases = harness.CaseSet("x", "1", "0", (self.CASE._replace(expected={"rejected": True}),))
+        harness.check_cases(cases, TASK, "x.json")
+        strict = task._replace(check_expected=TASK.check_answer)
+        with self.assertRaises(CaseError):
+            harness.check_cases(cases, strict, "x.json")
+
+    def test_seeds_depend_on_the_trial_alone(self):
+        self.assertEqual([harness.trial_seed(trial) for trial in (1, 2, 5)], [1001, 1002, 1005])
+
+
+# === Logs ===
+
+
+class SealTest(FolderTest):
+    """Whatever is done to a log after recording is noticed."""
+
+    def broken(self, data, says=""):
+        self.save("log.jsonl", data)
+        self.refused("check", "log.jsonl", says=says)
+        return self.refused(*self.replay(), says=says)
+
+    def read(self, data):
+        with mock.patch.object(harness, "read_bytes", return_value=data):
+            return harness.read_log("log.jsonl")
+
+    def test_a_whole_log_is_told_as_such(self):
+        self.assertEqual(self.command("check", "log.jsonl"),
+                         (0, "log.jsonl: whole and sealed: 6 trials of demo v1 on dev\n", ""))
+        self.save("log.jsonl", sealed([header(shard="1/2"), *rows(list(OUTCOMES)[::2])]))
+        self.assertEqual(self.command("check", "log.jsonl")[1],
+                         "log.jsonl: whole and sealed: 3 trials of demo v1 on dev, shard 1/2\n")
+
+    def test_every_field_of_every_line_edited(self):
+        values = [json.loads(line) for line in demo_log().splitlines()]
+        for number, value in enumerate(values):
+            for field in value:
+                if number == len(values) - 1 and field == "type":
+                    continue
+                for new in (None, "edited", 99, {"edited": True}):
+                    edited = copy.deepcopy(values)
+                    edited[number][field] = new
+                    if edited == values:
+                        continue
+                    with self.subTest(number=number, field=field, new=new), self.assertRaises(RunError):
+                        self.read(lines(*edited))
+
+    def test_any_byte_changed_is_noticed(self):
+        data, rng = demo_log(), random.Random(20261020)
+        sealed_part = data.rindex(b"\n", 0, -1) + 1
+        whole = harness.read_log("log.jsonl")
+        for place in range(len(data)):
+            changed = bytearray(data)
+            changed[place] = rng.choice([byte for byte in (*b' "{},:01aZ\n\r\0', 0xFF, data[place] ^ 32) if byte != data[place]])
+            try:
+                log = self.read(bytes(changed))
+            except RunError:
+                continue
+            # Only spaces of the end line, which is no evidence but its seal, can differ and mean the same.
+            self.assertGreaterEqual(place, sealed_part)
+            self.assertEqual((log.header, log.rows, log.end), (whole.header, whole.rows, whole.end))
+
+    def test_lines_removed_doubled_and_swapped(self):
+        kept = demo_log().splitlines(keepends=True)
+        for i in range(len(kept) - 1):
+            self.broken(b"".join(kept[:i] + kept[i + 1:]))
+            self.broken(b"".join(kept[:i + 1] + kept[i:]))
+            swapped = kept[:i] + [kept[i + 1], kept[i]] + kept[i + 2:]
+            self.broken(b"".join(swapped))
+        self.broken(b"".join(kept[:3] + kept[2:]), "log.jsonl:4: case 'b' trial 1 stands on line 3 too")
+        self.broken(b"".join(kept[:4] + kept[5:]), "log.jsonl:7: the seal does not fit the 6 lines before it")
+        self.broken(demo_log() + kept[-1], "log.jsonl:9: a line after the end line")
+
+    def test_an_end_line_that_says_something_else(self):
+        kept = demo_log().splitlines(keepends=True)
+        end = json.loads(kept[-1])
+        for edit in ({"trials": 5}, {"trials": "6"}, {"sha256": end["sha256"].upper()}, {"sha256": ""}, {"more": 1}):
+            self.broken(b"".join(kept[:-1]) + lines(end | edit), "log.jsonl:8: the seal does not fit")
+        self.broken(sealed([header(), *rows()], trials=5), "log.jsonl:8: the seal does not fit the 7 lines before it")
+
+    def test_an_unfinished_log_is_never_read_as_whole(self):
+        data = demo_log()
+        kept = data.splitlines(keepends=True)
+        for count in range(1, 8):
+            self.broken(b"".join(kept[:count]), f"log.jsonl is unfinished: no end line after line {count}; finish it with "
+                                                "bench.py --resume")
+        self.broken(b"".join(kept[:4]) + kept[4][:20], "unfinished: no end line after line 4")
+        self.broken(data[:-1], "unfinished: no end line after line 7")
+        self.broken(kept[0][:-1], "no whole line")
+        self.broken(data + b'{"type": "tri', "log.jsonl: 13 bytes after the end line; the log was changed")
+
+    def test_a_model_that_changed_under_way(self):
+        changed = {"type": "changed", "model": "demo:1b@ffffffffffff", "at": "2026-11-30T09:00:00.000Z"}
+        self.broken(sealed([header(), *rows(), changed]),
+                    "the model changed under way, from demo:1b@0123456789ab to demo:1b@ffffffffffff; record it again")
+        self.broken(sealed([header(), *rows()[:3], changed, *rows()[3:]]), "log.jsonl:6: a line of type 'trial'")
+
+    def test_a_sealed_line_that_is_no_line_of_a_log(self):
+        for value in ({"type": "note"}, {}, [], None, 7, {"type": ["trial"]}):
+            self.broken(sealed([header(), *rows(), value]), "log.jsonl:8: a line of type")
+        self.broken(sealed([header(), *rows()]).replace(b"\n", b"\n\n", 1), "log.jsonl:2: empty")
+        self.broken(sealed([header(), header(), *rows()]), "log.jsonl:2: a line of type 'header'")
+
+    def test_a_sealed_header_that_is_not_whole(self):
+        for edit, said in (({"log_version": "2"}, "log.jsonl:1: log_version '2'; this version reads '1'"),
+                           ({"log_version": 1}, "log_version 1; this version"),
+                           ({"type": "head"}, "log.jsonl:1: no log's header"), ({"trials": 0}, "trials is 0; a run has at least one"),
+                           ({"trials": True}, "trials is True, not a whole number"), ({"trials": 2.0}, "trials is 2.0"),
+                           ({"splits": ["test"]}, "splits ['test'] are not of dev, heldout"), ({"splits": []}, "splits [] are not"),
+                           ({"splits": [[]]}, "splits [[]] are not"), ({"splits": "dev"}, "splits is 'dev', not a list"),
+                           ({"system": {**SYSTEM, "name": None}}, "log.jsonl:1: system: name is None, not text"),
+                           ({"case_set": {"name": "x"}}, "log.jsonl:1: case_set: sha256 is missing"),
+                           ({"task": None}, "log.jsonl:1: task is None, not an object")):
+            self.broken(sealed([header(**edit), *rows()]), said)
+        for field in ("tool_version", "case_set", "task", "splits", "trials", "system", "started_at", "python", "platform"):
+            self.broken(sealed([{key: value for key, value in header().items() if key != field}, *rows()]),
+                        f"log.jsonl:1: {field} is missing")
+
+    def test_a_sealed_trial_that_is_not_whole(self):
+        line = trial_line(("a", 1))
+        for edit, said in (({"case_id": 7}, "log.jsonl:2: case_id is 7, not text"), ({"trial": "1"}, "trial is '1', not a whole number"),
+                           ({"trial": True}, "trial is True"), ({"seed": None}, "seed is None, not a whole number"),
+                           ({"metadata": None}, "metadata is None, not an object"), ({"error": None}, "either an output or an error")):
+            self.broken(sealed([header(), line | edit, *rows()[1:]]), said)
+        self.broken(sealed([header(), {key: line[key] for key in line if key != "output"}, *rows()[1:]]),
+                    "either an output or an error")
+        error = trial_line(("a", 2)) | {"error": {"type": "X"}}
+        self.broken(sealed([header(), error]), "log.jsonl:2: error: message is missing")
+
+
+class ReplayTest(FolderTest):
+    def replayed(self, *logs):
+        """Return the bytes of the record that these logs give."""
+        status, _, err = self.command(*self.replay(*logs))
+        self.assertEqual((status, err), (0, ""))
+        return self.load("out.json")
+
+    def without(self, data, *fields):
+        """Return a record without these fields of its manifest."""
+        record = json.loads(data)
+        record["manifest"] = {key: value for key, value in record["manifest"].items() if key not in fields}
+        return record
+
+    def shard(self, name, k, n, **fields):
+        """Save the K-th shard of N in the order of a recorder; its server and start are its own."""
+        own = {"started_at": f"2026-11-30T0{k}:00:00.000Z", "server": {"host": f"node{k}:11434", "version": "0.12.6"},
+               "platform": f"Linux {k}", "python": f"3.11.{k}"}
+        return self.save(name, sealed([header(shard=f"{k}/{n}", **own | fields), *rows(list(OUTCOMES)[k - 1::n])]))
+
+    def test_verdicts_follow_from_outcomes_and_stand_in_the_case_files_order(self):
+        record = self.record()
+        self.assertEqual({(row["case_id"], row["trial"]): row["verdict"] for row in record["results"]}, VERDICTS)
+        self.assertEqual([(row["case_id"], row["trial"]) for row in record["results"]],
+                         [(case_id, trial) for case_id in ("a", "b", "blank") for trial in (1, 2)])
+        self.assertEqual(record["summary"], {"dev": {
+            "cases": 3, "trials": 6, "pass": 2, "fail": 3, "incomplete": 1,
+            "per_case": {"a": {"pass": 1, "fail": 1, "incomplete": 0}, "b": {"pass": 0, "fail": 1, "incomplete": 1},
+                         "blank": {"pass": 1, "fail": 1, "incomplete": 0}}}})
+        self.assertEqual(record["results"][0], {
+            "case_id": "a", "split": "dev", "trial": 1, "seed": 1001, "verdict": "pass",
+            "graders": {"category": True, "needs_human": True}, "output": BILLING, "metadata": {"eval_count": 17},
+            "elapsed_s": 0.5, "at": "2026-11-30T08:00:01.000Z"})
+
+    def test_the_manifest_says_what_was_run_and_names_its_log(self):
+        manifest = self.record()["manifest"]
+        self.assertEqual(list(manifest), ["record_version", "tool_version", "case_set", "task", "graders", "splits", "trials",
+                                          "system", "settings", "server", "log", "shards", "started_at", "python", "platform"])
+        self.assertEqual(manifest["log"], {"name": "log.jsonl", "sha256": hashlib.sha256(demo_log()).hexdigest()})
+        self.assertEqual(manifest["system"], SYSTEM | {"mode": "replay"})
+        self.assertEqual(manifest["graders"], {"category": "1", "needs_human": "1", "rejection": "1"})
+
+    def test_the_same_log_gives_the_same_bytes(self):
+        first = self.replayed()
+        self.assertEqual(self.replayed(), first)
+        os.mkdir("elsewhere")
+        self.save("elsewhere/log.jsonl", demo_log())
+        self.assertEqual(self.replayed("elsewhere/log.jsonl"), first)
+
+    def test_a_record_is_told_and_checked_as_sound(self):
+        line = "demo v1 on dev: 2 of 6 trials pass, 3 fail, 1 incomplete"
+        self.assertEqual(self.command(*self.replay()), (0, f"{line}; wrote out.json\n", ""))
+        self.assertEqual(self.command("check", "out.json"), (0, f"out.json: a sound run record: {line}\n", ""))
+
+    def test_the_order_of_lines_is_irrelevant(self):
+        first = self.replayed()
+        for order in itertools.islice(itertools.permutations(rows()), 1, 720, 90):
+            self.save("log.jsonl", sealed([header(), *order]))
+            self.assertEqual(self.without(self.replayed(), "log"), self.without(first, "log"))
+
+    def test_shards_joined_equal_the_whole(self):
+        whole = self.replayed()
+        own = ("log", "shards", "server", *harness.RUN_DESCRIPTION_FIELDS)
+        for n in (2, 3):
+            names = [self.shard(f"shard{k}.jsonl", k, n) for k in range(1, n + 1)]
+            joined = self.replayed(*names)
+            self.assertEqual(self.without(joined, *own), self.without(whole, *own))
+            manifest = json.loads(joined)["manifest"]
+            self.assertIsNone(manifest["log"])
+            self.assertEqual(manifest["shards"], [
+                {"name": name, "sha256": hashlib.sha256(self.load(name)).hexdigest(), "shard": f"{k}/{n}",
+                 "server": {"host": f"node{k}:11434", "version": "0.12.6"}} for k, name in enumerate(names, start=1)])
+            for order in itertools.permutations(names):
+                self.assertEqual(self.replayed(*order), joined)
+
+    def test_overlapping_shards_are_refused(self):
+        one, two = self.shard("one.jsonl", 1, 2), self.shard("two.jsonl", 2, 2)
+        self.refused(*self.replay(one, two, one), says=("one.jsonl:2: case 'a' trial 1 stands at one.jsonl:2 too",
+                                                        "give each shard once"))
+        self.refused(*self.replay(two, "log.jsonl"), says="stands at")
+
+    def test_a_gap_is_refused_with_the_first_missing_trial(self):
+        two = self.shard("two.jsonl", 2, 3)
+        self.refused(*self.replay(two), says=("two.jsonl: case 'a' trial 1 is missing, 4 in all",
+                                              "give every log of the run"))
+        self.save("log.jsonl", sealed([header(), *rows()[:-1]]))
+        self.refused(*self.replay(), says="log.jsonl: case 'blank' trial 2 is missing, 1 in all")
+        self.save("log.jsonl", sealed([header(trials=10**15), *rows()]))
+        self.refused(*self.replay(), says=f"case 'a' trial 3 is missing, {3 * 10**15 - 6} in all")
+
+    def test_logs_of_different_runs_are_refused_by_name_and_value(self):
+        one = self.shard("one.jsonl", 1, 2)
+        for fields, place, left, right in (
+                ({"trials": 3}, "trials", "2", "3"), ({"splits": ["heldout"]}, "splits", '["dev"]', '["heldout"]'),
+                ({"system": SYSTEM | {"model": "demo:1b@ffff"}}, "system.model", '"demo:1b@0123456789ab"', '"demo:1b@ffff"'),
+                ({"settings": {"temperature": 0}}, "settings.temperature", "1", "0"),
+                ({"task": {"name": "triage_task", "sha256": "0"}}, "task.sha256", TASK.sha256, '"0"'),
+                ({"server": {"host": "x", "version": "0.13"}}, "server.version", '"0.12.6"', '"0.13"')):
+            two = self.shard("two.jsonl", 2, 2, **fields)
+            self.refused(*self.replay(one, two), says=(f"one.jsonl and two.jsonl differ in {place}: ", left, right))
+
+    def test_a_trial_that_is_not_of_this_run(self):
+        for edit, said in (({"case_id": "nobody"}, "case 'nobody' trial 1"), ({"case_id": "later"}, "case 'later' trial 1"),
+                           ({"trial": 3, "seed": 1003}, "case 'a' trial 3"), ({"trial": 0, "seed": 1000}, "case 'a' trial 0")):
+            self.save("log.jsonl", sealed([header(), trial_line(("a", 1)) | edit, *rows()[1:]]))
+            self.refused(*self.replay(), says=f"log.jsonl: {said} is not of this run")
+
+    def test_another_seed_than_the_trials(self):
+        self.save("log.jsonl", sealed([header(), trial_line(("a", 1), seed=1002), *rows()[1:]]))
+        self.refused(*self.replay(), says="log.jsonl:2: seed 1002 in trial 1, which has seed 1001")
+
+    def test_a_log_of_another_case_set_or_task(self):
+        self.save("other.json", CASES_TEXT + "\n")
+        other = hashlib.sha256(CASES_TEXT.encode() + b"\n").hexdigest()
+        self.refused(*self.replay(cases="other.json"), says=(
+            f"log.jsonl was recorded with case set demo-cases sha256 {SHA256[:16]}, and this one has {other[:16]}",
+            "give the version it was recorded with"))
+        self.save("log.jsonl", sealed([header(task={"name": "triage_task", "sha256": "f" * 64}), *rows()]))
+        self.refused(*self.replay(), says=(f"task triage_task sha256 {'f' * 16}", TASK.sha256[:16]))
+        self.save("log.jsonl", sealed([header(task={"name": "no_such_task", "sha256": "f" * 64}), *rows()]))
+        self.refused(*self.replay(), says="cannot import the task 'no_such_task'")
+
+
+# === Records ===
+
+
+class RunTest(FolderTest):
+    def test_an_offline_run_can_be_repeated_byte_for_byte_but_for_where_it_ran(self):
+        saved = []
+        for seconds, version in ((0, "3.11.0"), (10**9, "3.14.1")):
+            with mock.patch.object(harness.time, "time", return_value=seconds), \
+                    mock.patch.object(harness.platform, "python_version", return_value=version):
+                self.assertEqual(self.command(*self.run_rules("--trials", "3")),
+                                 (0, "triage-rules 1 on dev: 9 of 9 trials pass, 0 fail, 0 incomplete; wrote out.json\n", ""))
+            saved.append(self.load("out.json").decode().splitlines())
+        changed = {one.split('"')[1] for one, other in zip(*saved, strict=True) if one != other}
+        self.assertEqual(changed, {"started_at", "python"})
+        self.assertLessEqual(changed, set(harness.RUN_DESCRIPTION_FIELDS))
+
+    def test_the_split_asked_for_is_run(self):
+        self.command(*self.run_rules("--split", "heldout"))
+        record = harness.read_record("out.json")
+        self.assertEqual([row["case_id"] for row in record["results"]], ["later"])
+        self.assertEqual((record["manifest"]["splits"], record["manifest"]["system"]["mode"], record["manifest"]["log"]),
+                         (["heldout"], "offline", None))
+
+    def test_a_case_set_is_told_as_sound(self):
+        self.assertEqual(self.command("check", "cases.json"),
+                         (0, "cases.json: a sound case set: 3 cases in dev, 1 cases in heldout\n", ""))
+
+
+class RecordTest(FolderTest):
+    """A record is evidence, not an assertion."""
+
+    def setUp(self):
+        super().setUp()
+        self.good = self.record()
+
+    def refuse(self, says, edit):
+        """Assert that the record is refused after edit(record), by check and by read_record alike."""
+        record = copy.deepcopy(self.good)
+        edit(record)
+        self.save("record.json", harness.record_text(record) if isinstance(record.get("results"), list)
+                  and "summary" in record else json.dumps(record))
+        self.refused("check", "record.json", says=("record.json", says))
+
+    def test_the_text_of_a_record_reads_back_as_the_record(self):
+        self.assertEqual(json.loads(harness.record_text(self.good)), self.good)
+        self.assertEqual(len(harness.record_text(self.good).splitlines()) - harness.record_text(self.good).count("case_id"),
+                         harness.record_text(self.good)[:-1].partition('"results"')[0].count("\n") + 3)
+        empty = {**self.good, "results": []}
+        self.assertEqual(json.loads(harness.record_text(empty)), empty)
+
+    def test_a_summary_that_does_not_follow_from_the_results(self):
+        summary = "the summary does not follow from the results"
+        self.refuse(summary, lambda record: record["summary"]["dev"].update({"pass": 3}))
+        self.refuse(summary, lambda record: record["summary"]["dev"]["per_case"]["a"].update({"pass": 2}))
+        self.refuse(summary, lambda record: record["summary"]["dev"]["per_case"].pop("a"))
+        self.refuse(summary, lambda record: record["summary"].update({"heldout": {}}))
+        self.refuse(summary, lambda record: record["summary"].clear())
+
+    def test_a_verdict_that_does_not_follow_from_its_graders(self):
+        self.refuse("result 1: verdict 'fail' where its graders say 'pass'",
+                    lambda record: record["results"][0].update({"verdict": "fail"}))
+        self.refuse("result 3: verdict 'fail' where its graders say 'pass'",
+                    lambda record: record["results"][2]["graders"].update({"category": True}))
+        self.refuse("result 4: verdict 'incomplete' where its graders say 'pass'",
+                    lambda record: record["results"][3]["graders"].update({"category": True}) or
+                    record["results"][3].update({"error": {"type": "Rejection", "message": "x"}}))
+        self.refuse("result 4: verdict 'pass' where its graders say 'incomplete'",
+                    lambda record: record["results"][3].update({"verdict": "pass", "graders": {"category": True}}))
+        self.refuse("result 1: verdict 'pass' where its graders say 'fail'",
+                    lambda record: record["results"][0]["graders"].update({"category": 1}))
+
+    def test_a_trial_missing_or_twice_or_of_no_run(self):
+        self.refuse("case 'a' trial 1 is missing, 1 in all", lambda record: record["results"].pop(0))
+        self.refuse("case 'b' trial 1 stands twice", lambda record: record["results"].append(record["results"][2]))
+        self.refuse("case 'a' trial 2 is not of this run", lambda record: record["manifest"].update({"trials": 1}))
+        self.refuse("case 'a' trial 3 is missing", lambda record: record["manifest"].update({"trials": 10**15}))
+
+    def test_another_version(self):
+        self.refuse("record_version '2'; this version reads '1', replay the log again",
+                    lambda record: record["manifest"].update({"record_version": "2"}))
+        self.refuse("record_version None", lambda record: record["manifest"].pop("record_version"))
+
+    def test_a_part_missing_or_of_another_kind(self):
+        for field, said in (("summary", "summary is missing"), ("results", "results is missing")):
+            self.refuse(said, lambda record, field=field: record.pop(field))
+        for field in ("case_set", "task", "graders", "splits", "trials", "system"):
+            self.refuse(f"manifest: {field} is missing", lambda record, field=field: record["manifest"].pop(field))
+            self.refuse(f"manifest: {field} is None", lambda record, field=field: record["manifest"].update({field: None}))
+        self.refuse("manifest is [], not an object", lambda record: record.update({"manifest": []}))
+        for field in ("case_id", "split", "trial", "verdict", "graders", "metadata"):
+            self.refuse(f"result 2: {field} is missing", lambda record, field=field: record["results"][1].pop(field))
+            self.refuse(f"result 2: {field} is 0.5", lambda record, field=field: record["results"][1].update({field: 0.5}))
+        self.refuse("result 1: not an object", lambda record: record["results"].insert(0, 7))
+        self.refuse("result 1: a trial has either an output or an error", lambda record: record["results"][0].pop("output"))
+        self.refuse("result 1: seed is '1001'", lambda record: record["results"][0].update({"seed": "1001"}))
+        self.refuse("result 2: error: not an object", lambda record: record["results"][1].update({"error": None}))
+
+    def test_a_row_without_a_seed_is_allowed(self):
+        for row in self.good["results"]:
+            row["seed"] = None
+        harness.check_record(self.good, "x")
+
+
+class CompareTest(FolderTest):
+    """Runs that were not measured alike are refused by name and value."""
+
+    def setUp(self):
+        super().setUp()
+        self.set = harness.load_cases("cases.json")
+        self.baseline, self.candidate = self.record(), self.record()
+
+    def refuse(self, *says, record=None):
+        """Assert that the pair is refused, whichever side is the odd one."""
+        self.candidate["summary"] = harness.summarize(self.candidate["results"])
+        with self.assertRaises(RunError) as caught:
+            harness.compare(self.baseline, self.candidate, self.set, ("one.json", "two.json"))
+        with self.assertRaises(RunError):
+            harness.compare(self.candidate, self.baseline, self.set)
+        for words in says:
+            self.assertIn(words, str(caught.exception))
+
+    def test_alike_is_accepted_and_nothing_is_changed(self):
+        before = copy.deepcopy((self.baseline, self.candidate))
+        random.Random(0).shuffle(self.candidate["results"])
+        self.candidate["manifest"] |= {"started_at": "x", "python": "x", "platform": "x", "server": None, "log": None,
+                                       "settings": None, "system": SYSTEM | {"name": "other", "model": "another"}}
+        harness.compare(self.baseline, self.candidate, self.set)
+        self.assertEqual(self.baseline, before[0])
+
+    def test_another_case_set(self):
+        self.candidate["manifest"]["case_set"] = {"name": "other-cases", "sha256": "f" * 64}
+        self.refuse("two.json was made with case set other-cases sha256 " + "f" * 16, f"demo-cases has {SHA256[:16]}",
+                    "give the case file it was made with")
+
+    def test_another_case_file_than_both_were_made_with(self):
+        self.set = self.set._replace(sha256="e" * 64)
+        self.refuse("one.json was made with case set demo-cases", "e" * 16)
+
+    def test_every_part_of_the_manifest(self):
+        for place, parent, field, value, left, right in (
+                ("task.sha256", "task", "sha256", "f" * 64, f'"{TASK.sha256}"', '"ffff'),
+                ("task.name", "task", "name", "other", '"triage_task"', '"other"'),
+                ("case set.name", "case_set", "name", "other", '"demo-cases"', '"other"'),
+                ("graders.category", "graders", "category", "2", '"1"', '"2"'),
+                ("graders.tone", "graders", "tone", "1", "null", '"1"')):
+            self.candidate = copy.deepcopy(self.baseline)
+            self.candidate["manifest"][parent][field] = value
+            self.refuse(f"one.json and two.json differ in {place}: {left} and {right}")
+
+    def test_other_splits(self):
+        self.candidate["manifest"]["splits"] = ["dev", "heldout"]
+        self.refuse('one.json and two.json differ in splits: ["dev"] and ["dev", "heldout"]')
+
+    def test_another_number_of_trials(self):
+        self.candidate["results"] = [row for row in self.candidate["results"] if row["trial"] == 1]
+        self.candidate["manifest"]["trials"] = 1
+        self.refuse("one.json and two.json differ in trials: 2 and 1")
+
+    def test_a_case_that_one_lacks_or_that_is_of_no_set(self):
+        whole = self.candidate["results"]
+        self.candidate["results"] = [row for row in whole if row["case_id"] != "b"]
+        self.refuse("two.json: case 'b' trial 1 is missing, 2 in all")
+        self.candidate["results"] = whole + [row | {"case_id": "nobody"} for row in whole if row["case_id"] == "b"]
+        self.refuse("two.json: case 'nobody' trial 1 is not of this run")
+
+    def test_a_trial_missing_or_twice(self):
+        last = self.candidate["results"].pop()
+        self.refuse("two.json: case 'blank' trial 2 is missing")
+        self.candidate["results"] += [last, last]
+        self.refuse("two.json: case 'blank' trial 2 stands twice")
+
+    def test_other_seeds(self):
+        self.candidate["results"][3]["seed"] = 7
+        self.refuse("case 'b' trial 2 has seed 1002 in one.json and 7 in two.json; record both with the same seeds")
+        self.candidate["results"][3]["seed"] = None
+        self.refuse("has seed 1002 in one.json and None in two.json")
+
+    def test_a_record_that_does_not_hold_together_on_either_side(self):
+        self.candidate["results"][0]["verdict"] = "fail"
+        self.refuse("two.json: result 1: verdict 'fail'")
+
+
+# === The command ===
+
+
+class CommandTest(FolderTest):
+    """What only a process of its own can show."""
+
+    def process(self, *argv, options=(), **more):
+        return subprocess.run([sys.executable, "-W", "error", *options, HARNESS, *argv], capture_output=True, text=True,
+                              timeout=60, check=False, **more)
+
+    def test_isolated_and_optimized_python_give_the_same_record(self):
+        expected = harness.record_text(self.record())
+        for options in (("-I",), ("-OO",)):
+            done = self.process(*self.replay(), options=options)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(self.load("out.json").decode(), expected)
+        refused = self.process(*self.replay("cases.json"), options=("-I", "-OO"))
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+        self.assertIn("error: cases.json is a case set, not a log", refused.stderr)
+
+    def test_dev_stdout_gets_the_record_and_nothing_else(self):
+        expected = harness.record_text(self.record())
+        done = self.process(*self.replay(out="/dev/stdout"))
+        self.assertEqual((done.returncode, done.stdout), (0, expected))
+        self.assertIn("wrote /dev/stdout", done.stderr)
+        with open("all.txt", "a") as file:
+            file.write("kept\n")
+            file.flush()
+            subprocess.run([sys.executable, HARNESS, *self.replay(out="/dev/stdout")], stdout=file,
+                           stderr=subprocess.DEVNULL, timeout=60, check=True)
+        self.assertEqual(self.load("all.txt").decode(), "kept\n" + expected)
+
+    def test_a_full_disk_leaves_the_good_file_whole(self):
+        self.record()
+        before = self.files()
+        done = self.process(*self.replay(out="record.json"),
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, "error: cannot write record.json: File too large; free the space or name another file\n")
+        self.assertEqual(self.files(), before)
+
+    def test_an_output_that_takes_no_more(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([sys.executable, HARNESS, "check", "log.jsonl"], stdout=full, stderr=subprocess.PIPE,
+                                  timeout=60, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, b"error: cannot write the output: No space left on device; free the space\n")
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([sys.executable, HARNESS, "check", "log.jsonl"], stdout=writer, stderr=subprocess.PIPE,
+                              timeout=60, check=False)
+        os.close(writer)
+        self.assertEqual((done.returncode, done.stderr), (1, b""))
+
+    def test_errors_bugs_and_interrupts_end_as_they_should(self):
+        def ending(error):
+            def main():
+                raise error
+            with contextlib.redirect_stderr(io.StringIO()) as err:
+                return harness.run_command(main), err.getvalue()
+        self.assertEqual(ending(CaseError("a case")), (1, "error: a case\n"))
+        self.assertEqual(ending(RunError("two\nlines")), (1, "error: two lines\n"))
+        self.assertEqual(ending(KeyboardInterrupt())[0], 130)
+        for bug in (ValueError("bug"), OSError(5, "Input/output error"), Unavailable("busy")):
+            with self.assertRaises(type(bug)):
+                ending(bug)
+        self.assertEqual(harness.run_command(lambda: 3), 3)
+
+    def test_times_are_utc_to_the_millisecond(self):
+        self.assertEqual(harness.utc(1_700_000_000.9999), "2023-11-14T22:13:20.999Z")
+        self.assertEqual(harness.utc(1764490000.99999999), "2025-11-30T08:06:41.000Z")  # the float is the next second
+
+
+def load_tests(loader, tests, pattern):
+    tests.addTests(doctest.DocTestSuite(harness))
+    return tests
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,482 @@
+"""How does a system answer each case, again and again? Records repeated trials of one system into an append-only log.
+
+    $ python3 bench.py --cases cases-robustness.json --system triage_task:rules --trials 5 --log recorded/rules.jsonl
+    triage-rules 1 on dev: 150 of 220 trials pass, 70 fail, 0 incomplete; wrote recorded/rules.jsonl and runs/rules.json
+
+Reads the case set; writes the log, a flushed line a trial, and by replaying that log its run record, runs/NAME.json
+unless --out names another. Nothing recorded is ever lost: a run that stopped, for whatever reason, goes on with the
+same command and --resume, which also starts a log that is not there yet. A torn last line is moved into LOG.torn.
+With --shard K/N a run is divided over machines; then no record is written, and `harness.py replay` joins the shards.
+
+A server that is busy, broken or gone is tried again (--retries, with growing pauses). A reply without an answer is
+recorded as what it is. With --workers N a system's respond() is called from N threads at a time, else from one.
+Progress, warnings and errors go to stderr. Exit status: 0 done, 1 refused or stopped (one `error:` line; what was
+recorded is kept), 2 bad usage, 130 interrupted (what is finished is kept).
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import json
+import queue
+import random
+import signal
+import stat
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import harness
+from harness import Case, RunError, Task, Unavailable
+
+RETRIES = 8  # with the pauses below about two minutes: the time in which a server starts again and loads its model
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+TICK_S = 1.0  # how long the line on a terminal may stand still
+REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
+HEADER_START = b'{"type": "header"'
+
+Unit = tuple[Case, int]  # a case and the number of its trial: the unit of work
+Outcome = dict[str, Any]
+
+
+def units_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list[Unit]:
+    """Return the units of shard (K, N), in recording order: every case once, then every case again.
+
+    A system that drifts while it is recorded drifts on all cases alike, and a run cut short has whole rounds.
+    """
+    k, n = shard
+    return [(case, trial) for trial in range(1, trials + 1) for case in cases][k - 1::n]
+
+
+# === The log, as it is written ===
+
+
+class LogWriter:
+    """An append-only log, open and locked: a whole line at a time, on the disk before the next.
+
+    A lock that the kernel holds (flock) keeps a second recorder out and dies with its process.
+    """
+
+    def __init__(self, path: str, resume: bool):
+        """Open a log and read it; raise RunError where it exists and is not resumed, is locked, or is no log."""
+        self.path = path
+        try:
+            self.file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | (0 if resume else os.O_EXCL), 0o666)
+        except FileExistsError:
+            raise RunError(f"{path} exists, and a log is never overwritten; continue it with --resume, "
+                           "or name another with --log") from None
+        except OSError as error:
+            raise RunError(f"cannot write {path}: {error.strerror}; name another file with --log") from None
+        try:
+            self._read()
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self) -> None:
+        if not stat.S_ISREG(os.fstat(self.file).st_mode):
+            raise RunError(f"{self.path} is not a file that keeps what is written to it; name another with --log")
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with open(self.file, "rb", closefd=False) as file:
+                data = file.read()
+        except BlockingIOError:
+            raise RunError(f"{self.path} is being written by another recorder; wait for it, or stop it") from None
+        except OSError as error:
+            raise RunError(f"cannot lock and read {self.path}: {error.strerror}; name another with --log") from None
+        self.size = data.rfind(b"\n") + 1  # bytes of the whole lines
+        self._torn = data[self.size:]
+        if not self.size and not self._torn.startswith(HEADER_START[:len(self._torn)]):
+            raise RunError(f"{self.path} is not a log; name another with --log")
+        self.log = harness.parse_log(data[:self.size], self.path) if self.size else None
+        self._sha256 = hashlib.sha256(data[:self.size])
+
+    def move_torn_aside(self) -> None:
+        """Move a line that the last recorder did not finish into PATH.torn, and say so; raise RunError if it stays."""
+        if not self._torn:
+            return
+        try:
+            with open(f"{self.path}.torn", "ab") as file:
+                file.write(self._torn + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.ftruncate(self.file, self.size)  # only now: killed in between, the line is aside twice, and never lost
+        except OSError as error:
+            raise RunError(f"cannot move the torn last line of {self.path} into {self.path}.torn: {error.strerror}; "
+                           "free the space, then resume again") from None
+        print(f"{self.path}: a torn last line of {len(self._torn)} bytes was moved into {self.path}.torn; "
+              "its trial is recorded again", file=sys.stderr)
+
+    def append(self, value: dict[str, Any]) -> None:
+        """Write one line and wait until the disk has it; raise RunError, the log as before, where it has not."""
+        line = harness.json_line(value).encode()
+        try:
+            rest = memoryview(line)
+            while rest:  # a disk that fills up takes a part, and refuses the next
+                rest = rest[os.write(self.file, rest):]
+            os.fsync(self.file)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self.file, self.size)  # where even that fails, --resume moves the torn line aside
+            raise RunError(f"cannot write {self.path}: {error.strerror}; make room for it") from None
+        self.size += len(line)
+        self._sha256.update(line)
+
+    def seal(self, trials: int) -> None:
+        """Write the end line: the number of trials, and the sha256 of every byte before it."""
+        self.append({"type": "end", "trials": trials, "sha256": self._sha256.hexdigest()})
+
+    def close(self) -> None:
+        os.close(self.file)
+
+
+def open_log(path: str, resume: bool, header: dict[str, Any], units: Sequence[Unit]) -> LogWriter:
+    """Return the log, open at its next line; raise RunError, the log untouched, where it is of another run."""
+    writer = LogWriter(path, resume)
+    try:
+        if writer.log:
+            harness.refuse_run_difference(writer.log.header, header, (path, "this command"))
+            ours = {(case.id, trial, harness.trial_seed(trial)) for case, trial in units}
+            for number, row in enumerate(writer.log.rows, start=2):
+                if (row["case_id"], row["trial"], row["seed"]) not in ours:
+                    raise RunError(f"{path}:{number}: case {row['case_id']!r} trial {row['trial']} seed {row['seed']} "
+                                   "is not of this run; record it again under another name")
+        writer.move_torn_aside()
+        if not writer.log:
+            writer.append(header)
+    except BaseException:
+        writer.close()
+        raise
+    return writer
+
+
+# === Trials, several at a time ===
+
+
+def patient(work: Callable[[Unit], Outcome], retries: int, stop: threading.Event, wait: Callable[[float], Any],
+            jitter: Callable[[], float], noted: Callable[[str], Any]) -> Callable[[Unit], Outcome]:
+    """Return work that tries again where the server is unavailable, with pauses that double, and says so in metadata.
+
+    jitter returns 0 to 1: pauses are spread over half their length, so that many recorders do not come back at once.
+    Raises RunError, with the unit, once `retries` further tries are spent, or after a pause in which `stop` was set.
+    """
+    def tried(unit: Unit) -> Outcome:
+        reasons: list[str] = []
+        while True:
+            try:
+                outcome = work(unit)
+                break
+            except (Unavailable, RunError) as error:
+                where = f"case {unit[0].id!r} trial {unit[1]}: {error}"
+                if isinstance(error, RunError):
+                    raise RunError(where) from error.__cause__
+                if len(reasons) == retries:
+                    raise RunError(f"{where}, after {retries} retries") from None
+                reasons.append(str(error))
+                noted(str(error))
+                wait(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (len(reasons) - 1)) * (1 - jitter() / 2))
+                if stop.is_set():
+                    raise RunError(f"{where}, and the run was stopped") from None
+        if reasons:
+            outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons}
+        return outcome
+    return tried
+
+
+def run_all(units: Sequence[Unit], work: Callable[[Unit], Outcome], workers: int, stop: threading.Event,
+            keep: Callable[[Unit, Outcome], None], idle: Callable[[], None]) -> None:
+    """Call keep(unit, outcome) for each unit as it finishes, at most `workers` under way, begun in their order.
+
+    Sets `stop` and begins no more when one raises: those under way are waited for and kept, then the exception goes
+    on. Ctrl-C does not wait: what is finished is kept, then KeyboardInterrupt is raised. `idle` is called where nothing
+    finished for a while.
+    """
+    todo, lock = iter(units), threading.Lock()
+    room = threading.Semaphore(workers)  # none is begun before an earlier one is kept: so much can be lost, and no more
+    done: queue.SimpleQueue[tuple[Unit, Outcome | BaseException] | KeyboardInterrupt | None] = queue.SimpleQueue()
+
+    def serve() -> None:
+        while room.acquire() and not stop.is_set():
+            with lock:
+                unit = next(todo, None)
+            if unit is None:
+                break
+            try:
+                done.put((unit, work(unit)))
+            except BaseException as error:  # noqa: BLE001 (raised again, in the main thread)
+                stop.set()
+                done.put((unit, error))
+        done.put(None)
+
+    def interrupt(*_: Any) -> None:  # a message cannot cut a line in two, as an exception out of nowhere could
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a second Ctrl-C waits for nothing
+        done.put(KeyboardInterrupt())
+
+    listening = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not where `&` said to ignore it
+    if listening:
+        signal.signal(signal.SIGINT, interrupt)
+    serving = min(workers, len(units))
+    failure: BaseException | None = None
+    try:
+        for _ in range(serving):
+            threading.Thread(target=serve, daemon=True).start()  # daemon: no exit waits for a slow server
+        while serving and not isinstance(failure, KeyboardInterrupt) or not done.empty():
+            try:
+                item = done.get(timeout=TICK_S)
+            except queue.Empty:
+                idle()
+                continue
+            if item is None:
+                serving -= 1
+            elif isinstance(item, KeyboardInterrupt):
+                failure = item
+            else:
+                unit, outcome = item
+                if isinstance(outcome, BaseException):
+                    failure = failure or outcome
+                else:
+                    keep(unit, outcome)
+                room.release()
+    finally:
+        stop.set()
+        room.release(workers)
+        if listening:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if failure:
+        raise failure
+
+
+# === Progress ===
+
+
+class Progress:
+    """One line about the run on stderr: drawn over itself on a terminal, else written once a minute."""
+
+    def __init__(self, total: int, kept: Iterable[str], quiet: bool, timer: Callable[[], float], stream: Any = None):
+        """Begin at the verdicts that are kept; timer returns seconds."""
+        self.total, self.verdicts = total, Counter(kept)
+        self.before, self.retries, self.trouble = self.verdicts.total(), 0, ""
+        self.stream, self.quiet, self.timer = stream or sys.stderr, quiet, timer
+        self.terminal = self.stream.isatty() and os.environ.get("TERM") != "dumb"
+        self.began = self.drawn = timer()
+
+    def line(self) -> str:
+        """Return how far it is: done of all, percent, rate, time left, passes, incomplete, retries, what is wrong now."""
+        have = self.verdicts.total()
+        rate = (have - self.before) / max(self.timer() - self.began, 1e-9)
+        left = f"{duration((self.total - have) / rate)} left" if rate else "time left unknown"
+        return (f"{have}/{self.total} {100 * have // max(self.total, 1)}%  {rate:.2f}/s  {left}  "
+                f"pass {self.verdicts['pass']}  incomplete {self.verdicts['incomplete']}  retries {self.retries}"
+                + (f", waiting: {self.trouble}" if self.trouble else ""))
+
+    def retried(self, reason: str) -> None:
+        """Count a retry. Called by the workers, who draw nothing: the line shows it within a tick."""
+        self.retries, self.trouble = self.retries + 1, " ".join(reason.split())
+
+    def step(self, verdict: str) -> None:
+        """Count a finished trial."""
+        self.verdicts[verdict] += 1
+        self.trouble = ""
+        self.show()
+
+    def show(self) -> None:
+        """Draw the line, unless the last one is young or the run is quiet."""
+        now = self.timer()
+        if self.quiet or now - self.drawn < (REDRAW_S if self.terminal else REPORT_S):
+            return
+        self.drawn = now
+        self._write(f"\r{self.line()[:self._columns() - 3]}\x1b[K" if self.terminal else f"{self.line()}\n")
+
+    def note(self, text: str) -> None:
+        """Write a line of its own, unless quiet."""
+        if not self.quiet:
+            self.clear()
+            self._write(f"{text}\n")
+
+    def clear(self) -> None:
+        """Take the drawn line away, so that an error or warning begins on an empty one."""
+        if self.terminal and not self.quiet:
+            self._write("\r\x1b[K")
+
+    def _columns(self) -> int:
+        try:
+            return os.get_terminal_size(self.stream.fileno()).columns or 80
+        except (OSError, ValueError):
+            return 80
+
+    def _write(self, text: str) -> None:
+        try:
+            self.stream.write(text)
+            self.stream.flush()
+        except OSError:
+            self.quiet = True  # the terminal or pipe has gone; the recording goes on
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as minutes:seconds or hours:minutes:seconds.
+
+    >>> duration(75), duration(3661)
+    ('1:15', '1:01:01')
+    """
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}" if minutes >= 60 else f"{minutes}:{seconds:02d}"
+
+
+def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Case]) -> list[str]:
+    """Return what whoever reads the run must know: its incomplete trials by reason, what the system warned of."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        where = f"(first: case {row['case_id']!r} trial {row['trial']})"
+        if harness.grade(task, cases[row["case_id"]], row)[0] == "incomplete":
+            error = row.get("error", {"type": "NoAnswer", "message": f"the output is no answer of {task.name}"})
+            message = " ".join(error["message"].split())
+            found.setdefault(f"incomplete, {error['type']}", []).append(f"{message[:200]} {where}")
+        if "warning" in row["metadata"]:
+            found.setdefault(str(row["metadata"]["warning"]), []).append(where)
+    return [f"{len(firsts)} of {len(rows)} trials: {what}: {firsts[0]}" for what, firsts in found.items()]
+
+
+# === Command line ===
+
+
+def shard_of(text: str) -> tuple[int, int]:
+    """Return (K, N) of "K/N"; raise RunError unless 1 <= K <= N.
+
+    >>> shard_of("2/8")
+    (2, 8)
+    """
+    k, slash, n = text.partition("/")
+    if not (slash and k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n)):
+        raise RunError(f"--shard {text}: give K/N with K from 1 to N, for example 1/4")
+    return int(k), int(n)
+
+
+def changed_model(system: Any) -> str | None:
+    """Return the model that serves now, if it is another than before; raise RunError if none answers."""
+    before = system.model
+    try:
+        if hasattr(system, "prepare"):
+            system.prepare()
+    except RunError:
+        if system.model == before:
+            raise
+    return None if system.model == before else str(system.model)
+
+
+def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Unit], writer: LogWriter,
+           clock: Callable[[], float], timer: Callable[[], float], wait: Callable[[float], Any] | None) -> None:
+    """Record the units that the log lacks, then seal it; raise RunError where the run must stop."""
+    rows = writer.log.rows if writer.log else []
+    have, cases = {(row["case_id"], row["trial"]) for row in rows}, {case.id: case for case, _ in units}
+    missing = [(case, trial) for case, trial in units if (case.id, trial) not in have]
+    kept = (harness.grade(task, cases[row["case_id"]], row)[0] for row in rows)
+    progress = Progress(len(units), kept, args.quiet, timer)
+    progress.note(f"{system.name} {system.version}: {len(missing)} trials to record into {args.log}"
+                  + (f", {len(have)} are there" if have else ""))
+
+    def work(unit: Unit) -> Outcome:
+        began = timer()
+        outcome = harness.attempt(system, task, *unit)
+        return {**outcome, "elapsed_s": round(timer() - began, 3), "at": harness.utc(clock())}
+
+    def keep(unit: Unit, outcome: Outcome) -> None:
+        case, trial = unit
+        seed = harness.trial_seed(trial)
+        writer.append({"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome})
+        have.add((case.id, trial))
+        progress.step(harness.grade(task, case, outcome)[0])
+
+    stop = threading.Event()
+    try:
+        run_all(missing, patient(work, args.retries, stop, wait or stop.wait, random.random, progress.retried),
+                args.workers, stop, keep, progress.show)
+        if changed := changed_model(system):
+            writer.append({"type": "changed", "model": changed, "at": harness.utc(clock())})
+        writer.seal(len(units))
+    except BaseException as stopped:
+        progress.clear()
+        words = f"{len(have)} of {len(units)} trials are kept in {args.log}; go on with the same command and --resume"
+        if isinstance(stopped, RunError):
+            raise RunError(f"{stopped}; {words}") from stopped.__cause__
+        print(f"stopped: {words}", file=sys.stderr)
+        raise
+    progress.note(progress.line())
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = harness.command_parser(__doc__, "bench.py")
+    harness.add_run_options(parser)
+    parser.add_argument("--log", required=True, metavar="FILE", help="the log to write; it must not exist yet")
+    parser.add_argument("--out", metavar="FILE", help="the run record to write (default: runs/NAME-OF-LOG.json)")
+    parser.add_argument("--resume", action="store_true", help="go on with the log if it is there: record what it lacks")
+    parser.add_argument("--shard", default="1/1", metavar="K/N", help="record every N-th trial, from the K-th on")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="requests under way (default: %(default)s)")
+    parser.add_argument("--retries", type=int, default=RETRIES, metavar="N",
+                        help="further tries where the server is unavailable (default: %(default)s)")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="for one reply (default: the system's own)")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    return parser
+
+
+def check_options(args: argparse.Namespace, out: str | None) -> None:
+    """Raise RunError for options that cannot be, before anything is begun; out is None where no record is written."""
+    harness.check_trial_count(args.trials)
+    if args.workers < 1 or args.retries < 0 or args.timeout is not None and not 0 < args.timeout < 1e9:
+        raise RunError("--workers is at least 1, --retries at least 0, --timeout above 0; correct the option")
+    for path in filter(None, (args.log, out)):
+        harness.check_folder(path)
+    if out and os.path.realpath(out) in (os.path.realpath(args.log), os.path.realpath(args.cases)):
+        raise RunError(f"the run record would take the place of {out}; name another file with --out")
+    if os.path.lexists(args.log) and not args.resume:
+        raise RunError(f"{args.log} exists, and a log is never overwritten; continue it with --resume, "
+                       "or name another with --log")
+
+
+def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.time,
+         timer: Callable[[], float] = time.monotonic, wait: Callable[[float], Any] | None = None) -> int:
+    """Run the command; clock tells the time of day, timer measures, wait makes the pauses between retries."""
+    args = build_parser().parse_args(argv)
+    k, n = shard_of(args.shard)
+    out = args.out or os.path.join("runs", os.path.splitext(os.path.basename(args.log))[0] + ".json")
+    check_options(args, out if n == 1 else None)
+    task, case_set = harness.load_task(args.task), harness.load_cases(args.cases)
+    system = harness.load_system(args.system)
+    harness.check_cases(case_set, task, args.cases)
+    cases = case_set.of([args.split])
+    if not cases:
+        raise RunError(f"{args.cases} has no case in split {args.split}; give another --split")
+    if args.timeout is not None and hasattr(system, "timeout_s"):
+        system.timeout_s = args.timeout
+    server = system.prepare() if hasattr(system, "prepare") else None
+    units = units_of(cases, args.trials, (k, n))
+    header = harness.run_header(case_set, task, [args.split], args.trials, system, server, harness.utc(clock()),
+                                None if n == 1 else f"{k}/{n}")
+    header = json.loads(harness.json_line(header))  # as a log gives it back: a tuple there is a list
+    with contextlib.closing(open_log(args.log, args.resume, header, units)) as writer:
+        if not (writer.log and writer.log.end):
+            record(args, system, task, units, writer, clock, timer, wait)
+    log = harness.read_log(args.log)
+    for warning in run_warnings(log.rows, task, {case.id: case for case in cases}):
+        print(f"warning: {warning}", file=sys.stderr)
+    if n > 1:
+        print(f"wrote {args.log}, shard {k}/{n}; join all {n} with harness.py replay")
+        return 0
+    run = harness.replay([log], case_set, task)
+    try:
+        harness.write(out, harness.record_text(run))
+    except RunError as error:
+        raise RunError(f"{error}; {args.log} is whole: make its record with harness.py replay") from None
+    print(f"{harness.format_counts(run)}; wrote {args.log} and {out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run_command(main))

@@ -1,0 +1,1118 @@
+"""Does the recorder lose nothing, repeat nothing and invent nothing, whatever happens to it?
+
+    $ python3 -m unittest test_bench
+
+Time stands still here: clock, timer and pauses are given to bench.main, so that equal runs leave equal bytes. Servers
+are sockets on the loopback, systems are objects of this file, and a death is an exception out of os.write after so
+many bytes, save where a subprocess kills itself in earnest.
+"""
+
+import contextlib
+import doctest
+import errno
+import fcntl
+import io
+import itertools
+import json
+import os
+import queue
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import traceback
+import types
+import unittest
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+from unittest import mock
+
+import bench
+import harness
+import model_triage
+from harness import Answer, Incomplete, RunError, Unavailable
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DELIVERY = {"category": "delivery", "needs_human": False}
+UNITS = [(f"c{i}", trial) for trial in (1, 2, 3) for i in range(3)]  # of the small case set, in recording order
+BUG = 70  # stands for a traceback
+
+
+def load_tests(loader: Any, tests: unittest.TestSuite, pattern: Any) -> unittest.TestSuite:
+    tests.addTests(doctest.DocTestSuite(bench))
+    return tests
+
+
+class Result(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+def bench_main(*args: str, **injected: Any) -> Result:
+    """Return what bench.main did, its exceptions told as harness.run_command and Python tell them."""
+    out, err = io.StringIO(), io.StringIO()
+    injected = {"clock": lambda: 0.0, "timer": lambda: 0.0, "wait": lambda pause: None} | injected
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = bench.main(args, **injected)
+        except (harness.CaseError, RunError) as error:
+            status = 1
+            print(f"error: {error}", file=sys.stderr)
+        except Exception:  # noqa: BLE001 (a bug: the test looks at its traceback)
+            status = BUG
+            traceback.print_exc()
+    return Result(status, out.getvalue(), err.getvalue())
+
+
+class System:
+    """A system without a server: answers by case and trial, and does `hook(number of the call, unit)` before."""
+
+    name, version, mode, model = "scripted", "1", "offline", None
+    prompt = tools = index = None
+
+    def __init__(self, hook: Callable[[int, tuple[str, int]], Any] = lambda number, unit: None):
+        self.hook, self.calls, self.lock = hook, [], threading.Lock()
+
+    def respond(self, case: Any, trial: int) -> Answer:
+        with self.lock:
+            self.calls.append((case.id, trial))
+            number = len(self.calls)
+        self.hook(number, (case.id, trial))
+        return Answer(DELIVERY | {"needs_human": trial % 2 == 0}, {"number": int(case.id[1:])})
+
+
+class Folder(unittest.TestCase):
+    """A folder with a small case set, and commands that record it."""
+
+    trials = 3
+
+    def setUp(self) -> None:
+        fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # fsync costs nothing there
+        self.folder = self.enterContext(tempfile.TemporaryDirectory(dir=fast))
+        self.cases, self.log, self.out = (self.path(name) for name in ("cases.json", "log.jsonl", "run.json"))
+        self.write_cases()
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run with `&` ignores it
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def write_cases(self, count: int = 3, **changed: str) -> None:
+        cases = [{"id": f"c{i}", "split": "dev", "input": {"text": f"Where is parcel {i}?"}, "expected": DELIVERY,
+                  "tags": {"source": f"s{i}"}} for i in range(count)]
+        with open(self.cases, "w") as file:
+            json.dump({"name": "small", "version": "1", **changed, "cases": cases}, file)
+
+    def record(self, *more: str, system: Any = None, log: str | None = None, **injected: Any) -> Result:
+        """Return the result of bench.main with this system: an object, or a name."""
+        named = system if isinstance(system, str) else "scripted:system"
+        module = types.SimpleNamespace(system=System() if system is None else system)
+        with mock.patch.dict(sys.modules, {"scripted": module}):
+            return bench_main("--cases", self.cases, "--system", named, "--trials", str(self.trials),
+                              "--log", log or self.log, "--out", self.out, *more, **injected)
+
+    def bytes(self, path: str | None = None) -> bytes:
+        with open(path or self.log, "rb") as file:
+            return file.read()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the trials of a log that is whole, sealed and holds each trial once, in recording order."""
+        rows = harness.read_log(self.log).rows
+        units = [(f"c{i}", trial) for trial in range(1, self.trials + 1) for i in range(3)]
+        self.assertEqual(sorted((row["case_id"], row["trial"]) for row in rows), sorted(units))
+        return rows
+
+    def assert_refused(self, result: Result, *words: str) -> None:
+        self.assertEqual((result.status, result.out), (1, ""))
+        self.assertEqual(result.err.count("error: "), 1, result.err)
+        for word in words:
+            self.assertIn(word, result.err)
+
+
+class OrderTest(Folder):
+    def test_every_case_comes_once_before_any_comes_again(self):
+        system = System()
+        self.record(system=system)
+        self.assertEqual(system.calls, UNITS)
+
+    def test_shards_partition_the_units_whatever_their_number(self):
+        whole = bench.units_of(range(7), 3, (1, 1))
+        for n in range(1, 25):
+            shards = [bench.units_of(range(7), 3, (k, n)) for k in range(1, n + 1)]
+            self.assertEqual(sorted(sum(shards, [])), sorted(whole))
+
+    def test_joined_shards_equal_the_whole_run(self):
+        self.record()
+        whole = harness.read_record(self.out)
+        paths = []
+        for k in (1, 2, 3, 4):
+            paths.append(self.path(f"shard{k}.jsonl"))
+            result = self.record("--shard", f"{k}/4", log=paths[-1])
+            self.assertEqual(result.out, f"wrote {paths[-1]}, shard {k}/4; join all 4 with harness.py replay\n")
+        joined = harness.replay([harness.read_log(path) for path in paths], harness.load_cases(self.cases),
+                                harness.load_task("triage_task"))
+        self.assertEqual((joined["summary"], joined["results"]), (whole["summary"], whole["results"]))
+
+    def test_a_shard_without_units_is_a_whole_log_too(self):
+        self.assertEqual(self.record("--shard", "12/12").status, 0)
+        self.assertEqual(harness.read_log(self.log).rows, [])
+
+    def test_workers_give_the_record_that_one_gives(self):
+        self.trials = 12
+        records = []
+        for workers in ("1", "4", "99"):
+            log = self.path(f"{workers}.jsonl")
+            self.assertEqual(self.record("--workers", workers, log=log).status, 0)
+            records.append(harness.read_record(self.out)["results"])
+        self.assertEqual(records[0], records[1])
+        self.assertEqual(records[0], records[2])
+
+    def test_workers_are_under_way_together_and_not_more_than_asked(self):
+        together = threading.Barrier(3, timeout=10)  # breaks, and the run with it, unless three meet
+        self.trials = 4
+        most = []
+
+        class Counting(System):
+            now = 0
+
+            def respond(self, case, trial):
+                with self.lock:
+                    self.now += 1
+                    most.append(self.now)
+                answer = super().respond(case, trial)
+                with self.lock:
+                    self.now -= 1
+                return answer
+
+        self.assertEqual(self.record("--workers", "3", system=Counting(lambda *_: together.wait())).status, 0)
+        self.assertEqual(max(most), 3)
+
+
+# === Faults of a server ===
+
+
+class FakeOllama:
+    """Ollama's API on a loopback socket, answering by seed and message, and misbehaving on cue.
+
+    `cues` maps the number of a chat request, from 1, to what becomes of it. "refused" closes the door before that
+    request comes; reopen() opens it again.
+    """
+
+    def __init__(self, cues: dict[int, Any] | None = None):
+        self.cues, self.posts, self.version, self.digest = dict(cues or {}), [], "0.1", "ab12" * 16
+        self.held: list[socket.socket] = []
+        self.closing = False
+        self.port = 0
+        self.reopen()
+
+    def reopen(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        self.port = self.listener.getsockname()[1]
+        self.host = f"127.0.0.1:{self.port}"
+        threading.Thread(target=self.serve, args=(self.listener,), daemon=True).start()
+
+    def close(self) -> None:
+        self.closing = True
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", self.port)).close()  # wakes accept()
+        self.listener.close()
+        for connection in self.held:
+            connection.close()
+
+    def serve(self, listener: socket.socket) -> None:
+        while not self.closing:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            if not self.closing:
+                with contextlib.suppress(OSError):
+                    self.answer(connection, listener)
+            if connection not in self.held:
+                connection.close()
+
+    def answer(self, connection: socket.socket, listener: socket.socket) -> None:
+        with connection.makefile("rb") as file:
+            method, path, _ = file.readline().decode().split()
+            headers = dict(line.decode().lower().strip().split(": ") for line in iter(file.readline, b"\r\n"))
+            body = json.loads(file.read(int(headers.get("content-length", 0))) or "null")
+        if path == "/api/version":
+            return self.send(connection, 200, {"version": self.version})
+        if method == "POST":
+            self.posts.append(body)
+        if self.cues.get(len(self.posts) + 1) == "refused":
+            del self.cues[len(self.posts) + 1]
+            listener.close()
+        if path == "/api/tags":
+            return self.send(connection, 200, {"models": [{"name": "fake:1b", "digest": self.digest}]})
+        cue = self.cues.get(len(self.posts))
+        reply = {"model": "fake:1b", "done": True, "done_reason": "stop", "eval_count": 20, "prompt_eval_count": 140}
+        text, seed = body["messages"][1]["content"], body["options"]["seed"]
+        number = zlib.crc32(text.encode()) + seed
+        content = json.dumps({"category": model_triage.CATEGORIES[number % 4], "needs_human": number % 3 == 0})
+        if callable(cue):
+            cue()
+        elif isinstance(cue, int):
+            return self.send(connection, cue, {"error": f"cue {cue}"})
+        elif cue == "reset":
+            return connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        elif cue == "closed":
+            return None
+        elif cue == "timeout":
+            return self.held.append(connection)
+        elif cue == "not JSON":
+            return self.send(connection, 200, b"<html>busy</html>")
+        elif cue == "error in a 200":
+            return self.send(connection, 200, {"error": "generation failed"})
+        elif cue == "cut short":
+            return connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"message": {"content": "')
+        elif cue == "context":
+            reply["prompt_eval_count"] = 4096
+        elif cue:
+            reason, content = MODEL_FAULTS[cue]
+            reply["done_reason"] = reason
+        self.send(connection, 200, {**reply, "message": {"role": "assistant", "content": content}})
+
+    def send(self, connection: socket.socket, status: int, value: Any) -> None:
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        connection.sendall(b"HTTP/1.1 %d Cue\r\nContent-Length: %d\r\n\r\n%b" % (status, len(data), data))
+
+
+MODEL_FAULTS = {  # what the model does wrong: done_reason and content
+    "NotLoaded": ("load", ""),
+    "TruncatedReply": ("length", '{"category": "bil'),
+    "EmptyReply": ("stop", " \n"),
+    "NotJSON": ("stop", "I think that this is about billing."),
+    "WrongSchema": ("stop", '{"category": "weather", "needs_human": false}'),
+    "ThinkingLeaked": ("stop", '<think>hm</think>{"category": "billing", "needs_human": false}'),
+}
+SERVER_FAULTS = ("refused", "reset", "closed", "timeout", "cut short", "not JSON", "error in a 200", 429, 500, 502, 503)
+POSITIONS = (1, 5, 9)  # of 9 requests: the first, a middle and the last one
+
+
+class FaultTest(Folder):
+    def serve(self, cues: dict[int, Any] | None = None) -> FakeOllama:
+        server = FakeOllama(cues)
+        self.addCleanup(server.close)
+        self.enterContext(mock.patch.dict(os.environ, {"OLLAMA_HOST": server.host}))
+        if os.path.exists(self.log):
+            os.unlink(self.log)
+        return server
+
+    def record(self, *more: str, **injected: Any) -> Result:
+        return super().record(*more, system="model_triage:fake:1b/v2", **injected)
+
+    def outputs(self) -> list[Any]:
+        return [row.get("output") for row in harness.read_record(self.out)["results"]]
+
+    def faultless(self) -> list[Any]:
+        self.serve()
+        self.assertEqual(self.record().status, 0)
+        return self.outputs()
+
+    def test_a_fault_of_the_server_is_tried_again_and_counted(self):
+        expected = self.faultless()
+        for cue, position in itertools.product(SERVER_FAULTS, POSITIONS):
+            with self.subTest(cue=cue, position=position):
+                server, pauses = self.serve({position: cue}), []
+
+                def wait(pause, server=server, pauses=pauses, cue=cue):
+                    pauses.append(pause)
+                    if cue == "refused":
+                        server.reopen()
+
+                result = self.record("--timeout", "0.25" if cue == "timeout" else "10", wait=wait)
+                self.assertEqual((result.status, len(pauses)), (0, 1), result.err)
+                self.assertEqual(self.outputs(), expected)
+                retries = [row["metadata"].get("retries", 0) for row in self.rows()]
+                self.assertEqual(retries, [int(number == position) for number in range(1, 10)])
+                self.assertEqual(len(self.rows()[position - 1]["metadata"]["retried_after"]), 1)
+                self.assertEqual(len(server.posts), 9 + (cue != "refused"))
+
+    def test_a_fault_of_the_model_is_recorded_as_incomplete_and_not_repeated(self):
+        for (cue, (reason, content)), position in itertools.product(MODEL_FAULTS.items(), POSITIONS):
+            with self.subTest(cue=cue, position=position):
+                server = self.serve({position: cue})
+                result = self.record(wait=self.fail)
+                self.assertEqual((result.status, len(server.posts)), (0, 9), result.err)
+                row = self.rows()[position - 1]
+                self.assertEqual((row["error"]["type"], row["metadata"]["reply"]), (cue, content))
+                self.assertEqual(row["metadata"]["done_reason"], reason)
+                self.assertIn("1 incomplete", result.out)
+                self.assertRegex(result.err, rf"warning: 1 of 9 trials: incomplete, {cue}: .* "
+                                             rf"\(first: case 'c{(position - 1) % 3}'")
+
+    def test_warnings_are_shown_even_where_progress_is_not(self):
+        self.serve({2: "context", 3: "NotJSON", 4: "NotJSON", 5: "context"})
+        result = self.record("--quiet")
+        self.assertEqual(result.err.count("\n"), 2, result.err)
+        self.assertIn("warning: 2 of 9 trials: incomplete, NotJSON: ", result.err)
+        self.assertRegex(result.err, r"warning: 2 of 9 trials: prompt_eval_count .* 4096.*\(first: case 'c1' trial 1\)")
+
+    def test_another_refusal_stops_at_once_with_the_server_s_words(self):
+        for cue, position in itertools.product((400, 404), POSITIONS):
+            with self.subTest(cue=cue, position=position):
+                server = self.serve({position: cue})
+                result = self.record(wait=self.fail)
+                self.assert_refused(result, f"cue {cue}", f"case 'c{(position - 1) % 3}'",
+                                    f"{position - 1} of 9 trials are kept in {self.log}", "--resume")
+                self.assertEqual(len(server.posts), position)
+
+    def test_spent_retries_stop_the_run_and_resuming_finishes_it(self):
+        expected = self.faultless()
+        for position in POSITIONS:
+            with self.subTest(position=position):
+                server = self.serve(dict.fromkeys(range(position, position + 4), 503))
+                result = self.record("--retries", "3")
+                self.assert_refused(result, "503 cue 503, after 3 retries", f"{position - 1} of 9 trials are kept",
+                                    "--resume")
+                self.assertNotIn(b"503", self.bytes())
+                kept = self.bytes()
+                self.assertEqual(self.record("--resume").status, 0)
+                self.assertTrue(self.bytes().startswith(kept))
+                self.assertEqual((self.outputs(), len(server.posts)), (expected, 9 + 4))
+
+    def test_no_retries_means_one_try(self):
+        server = self.serve({1: 503})
+        self.assert_refused(self.record("--retries", "0", wait=self.fail), "after 0 retries")
+        self.assertEqual(len(server.posts), 1)
+
+    def test_what_others_finish_is_kept_when_one_worker_meets_a_refusal(self):
+        self.serve({5: 404})
+        result = self.record("--workers", "3")
+        rows = harness.parse_log(self.bytes(), self.log).rows
+        self.assert_refused(result, "cue 404", f"{len(rows)} of 9 trials are kept")
+        self.assertGreaterEqual(len(rows), 4)
+
+    def test_a_server_that_does_not_answer_leaves_no_file(self):
+        self.serve().close()
+        self.assert_refused(self.record(), "no Ollama server answers")
+        self.assertFalse(os.path.exists(self.log))
+
+    def test_weights_that_changed_under_way_are_noted_and_refused(self):
+        server = self.serve()
+        server.cues[4] = lambda: setattr(server, "digest", "cd34" * 16)
+        result = self.record()
+        self.assert_refused(result, "the model changed under way", "fake:1b@ab12ab12ab12", "fake:1b@cd34cd34cd34")
+        self.assertEqual(json.loads(self.bytes().splitlines()[-2])["type"], "changed")
+        with self.assertRaisesRegex(RunError, "the model changed under way"):
+            harness.read_log(self.log)
+        self.assert_refused(self.record("--resume"), "differ in", "model", "ab12ab12ab12", "cd34cd34cd34")
+
+    def test_a_server_gone_before_the_last_check_of_the_weights_leaves_a_log_to_resume(self):
+        server = self.serve()
+        server.cues |= {9: server.listener.close, 10: "no more"}
+        self.assert_refused(self.record(), "9 of 9 trials are kept", "--resume")
+        self.assertIsNone(harness.parse_log(self.bytes(), self.log).end)
+        server.reopen()
+        self.assertEqual(self.record("--resume").status, 0)
+        self.assertEqual((len(self.rows()), len(server.posts)), (9, 9))
+
+    def test_resuming_with_other_weights_or_another_server_version_is_refused(self):
+        server = self.serve({4: 404})
+        self.record()
+        kept = self.bytes()
+        server.digest = "cd34" * 16
+        self.assert_refused(self.record("--resume"), "fake:1b@ab12ab12ab12", "fake:1b@cd34cd34cd34")
+        server.digest, server.version = "ab12" * 16, "0.2"
+        self.assert_refused(self.record("--resume"), "server", '"0.1"', '"0.2"')
+        self.assertEqual((self.bytes(), len(server.posts)), (kept, 4))
+        server.version = "0.1"
+        self.assertEqual(self.record("--resume").status, 0)
+
+    def test_a_run_may_go_on_with_another_server_of_the_same_version(self):
+        first = self.serve({4: 404})
+        self.record()
+        second = FakeOllama()
+        self.addCleanup(second.close)
+        with mock.patch.dict(os.environ, {"OLLAMA_HOST": second.host}):
+            self.assertEqual(self.record("--resume").status, 0)
+        servers = [row["metadata"]["server"] for row in self.rows()]
+        self.assertEqual(servers, [first.host] * 3 + [second.host] * 6)
+
+
+class PauseTest(unittest.TestCase):
+    UNIT = (harness.Case("c1", "dev", {}, {}, {}), 2)
+
+    def patient(self, failures: int, retries: int, jitter: float = 0.0, stop: threading.Event | None = None) -> Any:
+        """Return (outcome, pauses) of work that fails so many times before it succeeds."""
+        left, pauses = iter(range(failures)), []
+
+        def work(unit: Any) -> dict[str, Any]:
+            if next(left, None) is not None:
+                raise Unavailable("503 busy")
+            return {"output": 1, "metadata": {"kept": True}}
+
+        stop = stop or threading.Event()
+        tried = bench.patient(work, retries, stop, pauses.append, lambda: jitter, lambda reason: None)
+        return tried(self.UNIT), pauses
+
+    def test_pauses_double_up_to_a_minute(self):
+        self.assertEqual(self.patient(9, 9)[1], [1, 2, 4, 8, 16, 32, 60, 60, 60])
+
+    def test_jitter_shortens_a_pause_by_half_at_most(self):
+        self.assertEqual(self.patient(3, 3, jitter=1.0)[1], [0.5, 1, 2])
+        self.assertEqual(self.patient(3, 3, jitter=0.5)[1], [0.75, 1.5, 3])
+
+    def test_retries_stand_in_the_metadata_beside_what_was_there(self):
+        self.assertEqual(self.patient(2, 2)[0]["metadata"],
+                         {"kept": True, "retries": 2, "retried_after": ["503 busy", "503 busy"]})
+        self.assertEqual(self.patient(0, 2)[0]["metadata"], {"kept": True})
+
+    def test_spent_retries_name_the_case_and_trial(self):
+        with self.assertRaisesRegex(RunError, r"^case 'c1' trial 2: 503 busy, after 2 retries$"):
+            self.patient(3, 2)
+
+    def test_nobody_tries_on_in_a_run_that_stops(self):
+        stop = threading.Event()
+        stop.set()
+        with self.assertRaisesRegex(RunError, "stopped"):
+            self.patient(1, 5, stop=stop)
+
+    def test_a_pause_ends_when_another_worker_fails(self):
+        class Two(System):
+            def respond(self, case, trial):
+                if case.id == "c1":
+                    raise Unavailable("503 busy")  # would pause for seconds
+                paused.wait(10)
+                raise RunError("answers 404")
+
+        paused = threading.Event()
+        test = Folder()
+        test.setUp()
+        self.addCleanup(test.doCleanups)
+        with mock.patch.object(bench, "FIRST_PAUSE_S", 600), mock.patch.object(bench, "LONGEST_PAUSE_S", 600), \
+                mock.patch.object(bench.Progress, "retried", lambda self, reason: paused.set()):
+            result = test.record("--workers", "2", system=Two(), wait=None)
+        test.assert_refused(result, "case 'c0' trial 1: answers 404; 0 of 9 trials are kept")
+
+
+# === Resuming ===
+
+
+class ResumeTest(Folder):
+    def stop_after(self, count: int) -> bytes:
+        """Return the bytes of a log whose system broke down after so many trials."""
+        def hook(number: int, unit: Any) -> None:
+            if number > count:
+                raise RunError("answers 404")
+        self.record(system=System(hook))
+        return self.bytes()
+
+    def test_only_what_is_missing_is_run_in_the_order_of_a_fresh_run(self):
+        kept, system = self.stop_after(4), System()
+        result = self.record("--resume", system=system)
+        self.assertEqual(system.calls, UNITS[4:])
+        self.assertTrue(self.bytes().startswith(kept))
+        self.assertIn("scripted 1: 5 trials to record into", result.err)
+        self.assertIn("4 are there", result.err)
+        self.assertEqual(len(self.rows()), 9)
+
+    def test_gaps_in_the_middle_are_filled_too(self):
+        self.record()
+        lines = self.bytes().splitlines(keepends=True)
+        with open(self.log, "wb") as file:
+            file.writelines(lines[:1] + lines[8:2:-2])
+        system = System()
+        self.assertEqual(self.record("--resume", system=system).status, 0)
+        self.assertEqual(system.calls, [unit for i, unit in enumerate(UNITS) if i not in (7, 5, 3)])
+        self.rows()
+
+    def test_a_torn_last_line_is_moved_aside_and_its_trial_recorded_again(self):
+        kept = self.stop_after(4)
+        with open(self.log, "ab") as file:
+            file.write(b'{"type": "trial", "case_id": "c1", "tri')
+        result = self.record("--resume")
+        self.assertIn(f"a torn last line of 39 bytes was moved into {self.log}.torn", result.err)
+        self.assertEqual(self.bytes(f"{self.log}.torn"), b'{"type": "trial", "case_id": "c1", "tri\n')
+        self.assertTrue(self.bytes().startswith(kept))
+        self.rows()
+
+    def test_a_log_of_another_run_is_refused_by_name_and_value_and_not_touched(self):
+        kept = self.stop_after(4)
+        with open(self.log, "ab") as file:
+            file.write(b'{"torn')
+        other = System()
+        other.version = "2"
+        tuned = System()
+        tuned.settings = {"temperature": 1}
+        for more, system, words in (
+            ((), other, ("system.version", '"1"', '"2"')),
+            ((), "triage_task:rules", ("system.name", "scripted", "triage-rules")),
+            ((), tuned, ("settings", "null", "temperature")),
+            (("--trials", "4"), None, ("trials", "3", "4")),
+            (("--shard", "1/2"), None, ("shard", "null", "1/2")),
+        ):
+            with self.subTest(words=words):
+                self.assert_refused(self.record("--resume", *more, system=system), "differ in", *words)
+        self.write_cases(name="larger")
+        self.assert_refused(self.record("--resume"), "differ in case set", "small", "larger")
+        self.write_cases(4)
+        self.assert_refused(self.record("--resume"), "differ in case set.sha256")
+        self.assertEqual(self.bytes(), kept + b'{"torn')
+        self.assertFalse(os.path.exists(f"{self.log}.torn"))
+
+    def test_another_task_and_another_split_are_refused(self):
+        self.stop_after(4)
+        task = harness.load_task("triage_task")
+        with mock.patch.object(harness, "load_task", lambda name: task._replace(sha256="0" * 64)):
+            self.assert_refused(self.record("--resume"), "differ in task.sha256", task.sha256, "0" * 64)
+        self.assert_refused(self.record("--resume", "--split", "heldout"), "no case in split heldout")
+
+    def test_a_row_that_is_not_of_this_run_is_refused_by_its_line(self):
+        kept = self.stop_after(4)
+        for change in ({"case_id": "c7"}, {"trial": 4}, {"seed": 1}, {"trial": 0}):
+            with self.subTest(change=change):
+                lines = kept.splitlines(keepends=True)
+                lines[2] = json.dumps(json.loads(lines[2]) | change).encode() + b"\n"
+                with open(self.log, "wb") as file:
+                    file.writelines(lines)
+                self.assert_refused(self.record("--resume"), f"{self.log}:3: ", "not of this run")
+
+    def test_settings_that_json_changes_resume_all_the_same(self):
+        def system(hook: Any = lambda *_: None) -> System:
+            made = System(hook)
+            made.tools, made.settings = ("search",), {1: (2, 3)}
+            return made
+
+        def hook(number: int, unit: Any) -> None:
+            if number == 3:
+                raise RunError("answers 404")
+
+        self.record(system=system(hook))
+        self.assertEqual(self.record("--resume", system=system()).status, 0)
+        self.assertEqual(len(self.rows()), 9)
+
+    def test_resume_starts_a_log_that_is_not_there_is_empty_or_has_a_torn_header(self):
+        self.record()
+        expected = self.bytes()
+        for start in (None, b"", b"{", expected[:17], expected[:100]):
+            with self.subTest(start=start):
+                os.unlink(self.log)
+                if start is not None:
+                    with open(self.log, "wb") as file:
+                        file.write(start)
+                self.assertEqual(self.record("--resume").status, 0)
+                self.assertEqual(self.bytes(), expected)
+
+    def test_a_finished_log_gets_its_record_and_no_trial(self):
+        self.record()
+        log, record = self.bytes(), self.bytes(self.out)
+        os.unlink(self.out)
+        system = System()
+        self.assertEqual(self.record("--resume", system=system).status, 0)
+        self.assertEqual((self.bytes(), self.bytes(self.out), system.calls), (log, record, []))
+
+    def test_without_resume_a_log_is_never_touched(self):
+        self.record()
+        log = self.bytes()
+        self.assert_refused(self.record(), "never overwritten", "--resume")
+        self.assertEqual(self.bytes(), log)
+
+    def test_a_link_to_a_log_is_followed(self):
+        kept = self.stop_after(4)
+        link = self.path("link.jsonl")
+        os.symlink(self.log, link)
+        self.assertEqual(self.record("--resume", log=link).status, 0)
+        self.assertTrue(os.path.islink(link) and self.bytes().startswith(kept))
+        self.rows()
+
+    def test_a_file_that_is_no_log_is_refused_and_not_touched(self):
+        os.mkfifo(self.path("fifo"))
+        os.mkdir(self.path("folder"))
+        with open(self.path("notes"), "w") as file:
+            file.write("a line without an end")
+        for path, words in (("/dev/null", "not a file that keeps"), (self.path("fifo"), "not a file that keeps"),
+                            (self.path("folder"), "is a folder"), (self.path("notes"), "is not a log"),
+                            (self.cases, "cases.json"), (self.path("no/log.jsonl"), "no folder"),
+                            (os.path.join(HERE, "bench.py"), "bench.py:1: not JSON")):
+            with self.subTest(path=path):
+                before = self.bytes(path) if os.path.isfile(path) else None
+                self.assert_refused(self.record("--resume", log=path), words)
+                self.assertEqual(self.bytes(path) if os.path.isfile(path) else None, before)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["cases.json", "fifo", "folder", "notes"])
+
+    def test_a_folder_that_cannot_be_written_is_said_before_any_trial(self):
+        system = System()
+        with mock.patch.object(os, "open", side_effect=PermissionError(errno.EACCES, "Permission denied")):
+            self.assert_refused(self.record(system=system), f"cannot write {self.log}: Permission denied")
+        self.assertEqual(system.calls, [])
+
+    def test_a_bug_of_the_system_keeps_its_traceback_and_the_log(self):
+        def hook(number: int, unit: Any) -> None:
+            if number == 5:
+                raise KeyError("a bug")
+        result = self.record(system=System(hook))
+        self.assertEqual(result.status, BUG)
+        self.assertRegex(result.err, r"(?s)stopped: 4 of 9 trials are kept.*in hook\n.*KeyError: 'a bug'")
+        self.assertEqual(self.record("--resume").status, 0)
+        self.rows()
+
+    def test_an_output_that_json_cannot_hold_is_named_by_case(self):
+        def hook(number: int, unit: Any) -> None:
+            raise RunError("a value that JSON cannot hold")
+        self.assert_refused(self.record(system=System(hook)), "case 'c0' trial 1: a value that JSON cannot hold")
+
+
+class Killed(BaseException):
+    """A process that ended here."""
+
+
+@contextlib.contextmanager
+def life_of(steps: int) -> Iterator[None]:
+    """Die after so many steps: a byte written is one, so is each fsync, truncation and renaming."""
+    left = steps
+    write, real = os.write, {name: getattr(os, name) for name in ("fsync", "ftruncate", "replace")}
+
+    def mortal_write(file: int, data: Any) -> int:
+        nonlocal left
+        data = bytes(data)
+        if len(data) > left:
+            write(file, data[:left])
+            raise Killed
+        left -= len(data)
+        return write(file, data)
+
+    def mortal(name: str) -> Any:
+        def call(*args: Any) -> Any:
+            nonlocal left
+            if not left:
+                raise Killed
+            left -= 1
+            return real[name](*args)
+        return call
+
+    with mock.patch.multiple(os, write=mortal_write, **{name: mortal(name) for name in real}):
+        yield
+
+
+class KillTest(Folder):
+    trials = 2
+
+    def whole(self) -> bytes:
+        self.record(log=self.path("whole.jsonl"))
+        return self.bytes(self.path("whole.jsonl"))
+
+    def life(self, steps: int) -> bool:
+        """Return whether a recorder that dies after so many steps finishes the log."""
+        system = System()
+        kept = self.bytes() if os.path.exists(self.log) else b""
+        done = {(row["case_id"], row["trial"]) for row in map(json.loads, kept.splitlines(keepends=True)[1:])
+                if row["type"] == "trial"} if kept.endswith(b"\n") else set()
+        try:
+            with life_of(steps):
+                result = self.record("--resume", system=system)
+        except Killed:
+            result = None
+        self.assertTrue(self.bytes().startswith(kept[:kept.rfind(b"\n") + 1]), "a whole line was lost")
+        self.assertFalse(done & set(system.calls), "a trial that was kept was run again")
+        return result is not None and result.status == 0
+
+    def test_killed_after_any_number_of_steps_a_resumed_log_is_that_of_one_run(self):
+        expected = self.whole()
+        deaths = 0
+        for steps in itertools.count(0, 5):
+            if os.path.exists(self.log):
+                os.unlink(self.log)
+            if self.life(steps):
+                break
+            deaths += 1
+            self.assertTrue(self.life(1_000_000))
+            self.assertEqual(self.bytes(), expected)
+        self.assertGreater(deaths, 200)
+
+    def test_killed_any_number_of_times_a_log_is_that_of_one_run(self):
+        expected, dice = self.whole(), random.Random(7)
+        for _ in range(12):
+            os.path.exists(self.log) and os.unlink(self.log)
+            lives = 1
+            while not self.life(dice.randrange(900)):
+                lives += 1
+                self.assertLess(lives, 500)
+            self.assertEqual(self.bytes(), expected)
+
+    def test_killed_with_a_line_aside_and_not_yet_cut_off_nothing_is_lost(self):
+        expected = self.whole()
+        torn = expected[:-30]
+        with open(self.log, "wb") as file:
+            file.write(torn)
+        self.assertFalse(self.life(0))  # in the fsync of LOG.torn
+        self.assertFalse(self.life(1))  # in the truncation
+        self.assertEqual(self.bytes(), torn)
+        self.assertTrue(self.life(1000))
+        self.assertEqual(self.bytes(), expected)
+        self.assertIn(torn[torn.rfind(b"\n") + 1:], self.bytes(f"{self.log}.torn"))
+
+
+MORTAL = textwrap.dedent("""
+    import itertools, os, signal, sys, time
+    sys.path.insert(0, {here!r})
+    from harness import Answer
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run with `&` ignores it
+
+    class System:
+        name, version, mode, model, prompt, tools, index = "mortal", "1", "offline", None, None, None, None
+        calls, end, how = itertools.count(1), int(os.environ.get("END_AT", 0)), int(os.environ.get("END_BY", 0))
+
+        def respond(self, case, trial):
+            time.sleep(0.001)  # a reply takes its time, in which others are written
+            if next(self.calls) == self.end:
+                os.kill(os.getpid(), self.how)
+                time.sleep(60)  # the reply that Ctrl-C does not wait for
+            return Answer({{"category": "delivery", "needs_human": trial % 2 == 0}}, {{}})
+
+    system = System()
+""").format(here=HERE)
+
+
+class ProcessTest(Folder):
+    """What only a real process shows: signals, limits, exit statuses."""
+
+    trials = 40
+
+    def setUp(self) -> None:
+        super().setUp()
+        with open(self.path("mortal.py"), "w") as file:
+            file.write(MORTAL)
+
+    def start(self, *more: str, limit: str = "", stderr: int = subprocess.PIPE,
+              **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-W", "error", os.path.join(HERE, "bench.py"), "--cases", self.cases, "--system",
+                   "mortal:system", "--trials", str(self.trials), "--log", self.log, "--out", self.out, *more]
+        if limit:
+            command = ["/bin/sh", "-c", f'{limit}; exec "$@"', "sh", *command]
+        return subprocess.run(command, cwd=self.folder, env=os.environ | environment, text=True, timeout=30,
+                              stdout=subprocess.PIPE, stderr=stderr)
+
+    def test_a_recorder_that_is_killed_again_and_again_finishes(self):
+        dice, lives = random.Random(3), 0
+        while True:
+            done = self.start("--resume", "--workers", "4", END_AT=str(dice.randrange(1, 40)), END_BY="9")
+            lives += 1
+            if done.returncode == 0:
+                break
+            self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
+            self.assertFalse(os.path.exists(self.out))
+        self.assertGreater(lives, 5)
+        self.assertEqual(len(self.rows()), 120)
+        results = harness.read_record(self.out)["results"]
+        self.assertTrue(all(row["output"]["needs_human"] == (row["trial"] % 2 == 0) for row in results))
+
+    def test_ctrl_c_keeps_what_is_done_says_how_to_resume_and_exits_130(self):
+        done = self.start("--workers", "2", "--quiet", END_AT="31", END_BY="2")
+        self.assertEqual((done.returncode, done.stdout), (130, ""), done.stderr)
+        self.assertRegex(done.stderr, r"\Astopped: \d+ of 120 trials are kept in \S+; go on with the same command "
+                                      r"and --resume\ninterrupted\n\Z")
+        kept = self.bytes()
+        self.assertGreaterEqual(len(harness.parse_log(kept, self.log).rows), 30)
+        self.assertEqual(self.start("--resume").returncode, 0)
+        self.assertTrue(self.bytes().startswith(kept))
+        self.assertEqual(len(self.rows()), 120)
+
+    def test_a_full_disk_leaves_whole_lines_and_says_what_is_kept(self):
+        done = self.start(limit="ulimit -f 8")  # blocks of 512 or 1024 bytes: 4 or 8 kB
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        log = harness.parse_log(self.bytes(), self.log)
+        self.assertEqual(log.whole, len(self.bytes()))
+        self.assertIn(f"error: cannot write {self.log}: File too large", done.stderr)
+        self.assertIn(f"{len(log.rows)} of 120 trials are kept in {self.log}; go on with the same command and --resume",
+                      done.stderr)
+        self.assertEqual(self.start("--resume").returncode, 0)
+        self.assertEqual(len(self.rows()), 120)
+
+    def test_progress_off_a_terminal_is_a_start_and_an_end_line(self):
+        done = self.start()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"\Amortal 1: 120 trials to record into \S+log.jsonl\n120/120 100%  .*\n\Z")
+        self.assertNotIn("\x1b", done.stderr)
+        self.assertEqual(done.stdout, "mortal 1 on dev: 60 of 120 trials pass, 60 fail, 0 incomplete; "
+                                      f"wrote {self.log} and {self.out}\n")
+
+    def test_a_recording_outlives_the_pipe_that_shows_its_progress(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        self.assertEqual(self.start(stderr=writer).returncode, 0)
+        os.close(writer)
+        self.assertEqual(len(self.rows()), 120)
+
+
+class InterruptTest(Folder):
+    def test_ctrl_c_during_a_pause_between_retries_does_not_wait(self):
+        forever = threading.Event()
+        self.addCleanup(forever.set)
+
+        def hook(number: int, unit: Any) -> None:
+            if number > 3:
+                raise Unavailable("503 busy")
+
+        def wait(pause: float) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            forever.wait(60)
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.record(system=System(hook), wait=wait)
+        self.assertEqual(len(harness.parse_log(self.bytes(), self.log).rows), 3)
+        self.assertEqual(self.record("--resume").status, 0)
+        self.rows()
+
+    def test_what_is_finished_when_ctrl_c_is_heard_is_kept_and_nothing_more_is_begun(self):
+        interrupted, put = threading.Event(), threading.Semaphore(0)
+        begun, kept = [], []
+
+        class Counted(queue.SimpleQueue):
+            def put(self, item: Any) -> None:
+                super().put(item)
+                put.release()
+
+        def work(unit: int) -> int:
+            begun.append(unit)
+            if unit:
+                interrupted.wait(10)
+            return -unit
+
+        def keep(unit: int, outcome: int) -> None:
+            kept.append((unit, outcome))
+            if unit == 0:
+                os.kill(os.getpid(), signal.SIGINT)
+                interrupted.set()
+                for _ in range(4):  # unit 0, then Ctrl-C, then units 1 and 2
+                    self.assertTrue(put.acquire(timeout=10))
+
+        with mock.patch.object(queue, "SimpleQueue", Counted), self.assertRaises(KeyboardInterrupt):
+            bench.run_all(range(9), work, 3, threading.Event(), keep, lambda: None)
+        self.assertEqual((sorted(kept), sorted(begun)), ([(0, 0), (1, -1), (2, -2)], [0, 1, 2]))
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_no_more_are_begun_than_can_be_under_way_while_the_disk_is_slow(self):
+        begun, ahead = itertools.count(1), []
+        bench.run_all(range(200), lambda unit: next(begun), 4, threading.Event(),
+                      lambda unit, outcome: ahead.append(outcome - len(ahead)), lambda: None)
+        self.assertEqual(len(ahead), 200)
+        self.assertLessEqual(max(ahead), 4)
+
+    def test_a_process_told_to_ignore_ctrl_c_ignores_it(self):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.assertEqual(self.record(system=System(lambda *_: os.kill(os.getpid(), signal.SIGINT))).status, 0)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.SIG_IGN)
+        self.rows()
+
+
+class LockTest(Folder):
+    def test_a_second_recorder_is_refused_and_the_first_goes_on(self):
+        seconds = []
+
+        def hook(number: int, unit: Any) -> None:
+            if number in (1, 5):
+                command = [sys.executable, os.path.join(HERE, "bench.py"), "--cases", self.cases, "--system",
+                           "triage_task:rules", "--trials", "3", "--log", self.log, "--out", self.out, "--resume"]
+                seconds.append(subprocess.run(command, text=True, capture_output=True, timeout=30))
+
+        self.assertEqual(self.record(system=System(hook)).status, 0)
+        for second in seconds:
+            self.assertEqual((second.returncode, second.stdout), (1, ""))
+            self.assertEqual(second.stderr, f"error: {self.log} is being written by another recorder; "
+                                            "wait for it, or stop it\n")
+        self.assertEqual((len(self.rows()), len(seconds)), (9, 2))
+
+    def test_a_refused_recorder_lets_go_of_the_log(self):
+        self.record()
+        self.assert_refused(self.record("--resume", "--trials", "4"), "differ in trials")
+        with open(self.log, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class DiskTest(Folder):
+    def test_short_writes_give_the_same_log(self):
+        self.record()
+        expected, write = self.bytes(), os.write
+        os.unlink(self.log)
+        sizes = itertools.cycle((1, 2, 3, 50))
+        with mock.patch.object(os, "write", lambda file, data: write(file, data[:next(sizes)])):
+            self.assertEqual(self.record().status, 0)
+        self.assertEqual(self.bytes(), expected)
+
+    def test_a_disk_that_fills_up_leaves_whole_lines_and_says_so(self):
+        self.record()
+        expected, write = self.bytes(), os.write
+        for room in (0, 100, 700, 1000, 1500, len(expected) - 20):
+            os.unlink(self.log)
+            left = [room]
+
+            def full(file: int, data: Any, left: list[int] = left) -> int:
+                if not left[0]:
+                    raise OSError(errno.ENOSPC, "No space left on device")
+                left[0] -= (count := min(left[0], len(data)))
+                return write(file, data[:count])
+
+            with self.subTest(room=room), mock.patch.object(os, "write", full):
+                result = self.record()
+                kept = self.bytes()
+                self.assert_refused(result, f"cannot write {self.log}: No space left on device")
+                self.assertTrue(expected.startswith(kept) and (not kept or kept.endswith(b"\n")))
+                if kept:
+                    rows = kept.count(b'"type": "trial"')
+                    self.assertIn(f"{rows} of 9 trials are kept in {self.log}; go on with the same command", result.err)
+            self.assertEqual(self.record("--resume").status, 0)
+            self.assertEqual(self.bytes(), expected)
+
+    def test_an_fsync_that_fails_is_an_error_and_its_line_not_kept(self):
+        with mock.patch.object(os, "fsync", side_effect=[None, None, OSError(errno.EIO, "Input/output error")]):
+            self.assert_refused(self.record(), "Input/output error", "1 of 9 trials are kept")
+        self.assertEqual(len(harness.parse_log(self.bytes(), self.log).rows), 1)
+
+    def test_every_line_is_on_the_disk_before_the_next_trial_counts(self):
+        with mock.patch.object(os, "fsync", wraps=os.fsync) as fsync:
+            self.record("--shard", "1/1")
+        self.assertGreaterEqual(fsync.call_count, 11)  # header, 9 trials, end
+
+    def test_a_record_that_cannot_be_written_leaves_the_log_and_says_how_to_go_on(self):
+        full = RunError("cannot write run.json: No space left on device")
+        with mock.patch.object(harness, "write", side_effect=full):
+            self.assert_refused(self.record(), "No space left", f"{self.log} is whole", "harness.py replay")
+        self.assertEqual(len(self.rows()), 9)
+
+
+# === Progress and the command line ===
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class ProgressTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.enterContext(mock.patch.dict(os.environ, {"TERM": "xterm"}))
+        self.now = 0.0
+
+    def progress(self, stream: Any, total: int = 220, kept: Any = (), quiet: bool = False) -> bench.Progress:
+        return bench.Progress(total, kept, quiet, lambda: self.now, stream)
+
+    def test_line_says_done_percent_rate_time_left_passes_incomplete_and_retries(self):
+        progress = self.progress(io.StringIO(), kept=["pass"] * 60 + ["fail"] * 40)
+        self.assertEqual(progress.line(), "100/220 45%  0.00/s  time left unknown  pass 60  incomplete 0  retries 0")
+        self.now = 20.0
+        for verdict in ["pass"] * 8 + ["fail", "incomplete"]:
+            progress.step(verdict)
+        progress.retried("127.0.0.1:11434:\n503 busy")
+        self.assertEqual(progress.line(), "110/220 50%  0.50/s  3:40 left  pass 68  incomplete 1  retries 1, "
+                                          "waiting: 127.0.0.1:11434: 503 busy")
+        progress.step("fail")
+        self.assertEqual(progress.line(), "111/220 50%  0.55/s  3:18 left  pass 68  incomplete 1  retries 1")
+
+    def test_terminal_line_is_drawn_over_itself_and_cleared_before_others(self):
+        stream = Terminal()
+        progress = self.progress(stream, total=2)
+        self.now = 1.0
+        progress.step("pass")
+        progress.step("pass")  # too soon to draw again
+        progress.note("warning: look")
+        line = "1/2 50%  1.00/s  0:01 left  pass 1  incomplete 0  retries 0"
+        self.assertEqual(stream.getvalue(), f"\r{line}\x1b[K\r\x1b[Kwarning: look\n")
+
+    def test_narrow_terminal_cuts_the_line_to_its_width(self):
+        for columns, width in ((20, 17), (200, 59), (0, 59)):  # 0 is what a terminal says that does not know
+            stream = Terminal()
+            self.now = 0.0
+            progress = self.progress(stream, total=2)
+            self.now = 1.0
+            size = os.terminal_size((columns, 24))
+            with mock.patch.object(stream, "fileno", lambda: 2), \
+                    mock.patch.object(os, "get_terminal_size", return_value=size):
+                progress.step("pass")
+            self.assertEqual(len(stream.getvalue()), len("\r\x1b[K") + width)
+
+    def test_elsewhere_a_line_a_minute(self):
+        stream = io.StringIO()
+        progress = self.progress(stream, total=10)
+        for self.now in (1.0, 59.0, 60.0, 61.0, 119.0, 121.0):
+            progress.step("pass")
+        self.assertEqual([line.partition(" ")[0] for line in stream.getvalue().splitlines()], ["3/10", "6/10"])
+        self.assertNotIn("\x1b", stream.getvalue())
+
+    def test_dumb_terminal_is_no_terminal(self):
+        with mock.patch.dict(os.environ, {"TERM": "dumb"}):
+            self.assertFalse(self.progress(Terminal()).terminal)
+
+    def test_quiet_draws_nothing(self):
+        stream = Terminal()
+        progress = self.progress(stream, quiet=True)
+        self.now = 100.0
+        progress.step("pass")
+        progress.note("start")
+        progress.clear()
+        self.assertEqual(stream.getvalue(), "")
+
+    def test_stream_that_is_gone_stops_nothing(self):
+        for wrong in (BrokenPipeError(), OSError(errno.EIO, "Input/output error")):
+            stream = Terminal()
+            stream.write = mock.Mock(side_effect=wrong)
+            progress = self.progress(stream)
+            progress.note("start")
+            self.now += 100
+            progress.step("pass")
+            self.assertEqual(progress.verdicts["pass"], 1)
+
+    def test_line_lives_while_nothing_finishes(self):
+        stream = Terminal()
+        progress = self.progress(stream, total=1)
+        drawn = threading.Event()
+
+        def idle() -> None:
+            self.now += 1.0
+            progress.show()
+            drawn.set()
+
+        with mock.patch.object(bench, "TICK_S", 0.001):
+            bench.run_all([1], lambda unit: drawn.wait(10) and progress.retried("503 busy"), 1, threading.Event(),
+                          lambda unit, outcome: progress.step("pass"), idle)
+        self.assertIn("0/1 0%  0.00/s  time left unknown", stream.getvalue())
+
+
+class CommandTest(Folder):
+    def test_options_that_cannot_be_are_refused_before_anything_is_begun(self):
+        for more, words in ((("--trials", "0"), "--trials 0"), (("--workers", "0"), "--workers is at least 1"),
+                            (("--retries", "-1"), "--retries"), (("--timeout", "0"), "--timeout above 0"),
+                            (("--timeout", "nan"), "--timeout above 0"), (("--timeout", "inf"), "--timeout above 0"),
+                            (("--shard", "0/4"), "--shard 0/4"), (("--shard", "5/4"), "from 1 to N"),
+                            (("--shard", "2"), "give K/N"), (("--shard=-1/-1",), "give K/N"),
+                            (("--split", "heldout"), "no case in split heldout"),
+                            (("--out", self.log), "would take the place of"),
+                            (("--out", self.cases), "would take the place of"),
+                            (("--out", self.path("no/run.json")), "no folder")):
+            with self.subTest(more=more):
+                system = System()
+                self.assert_refused(self.record(*more, system=system), words)
+                self.assertEqual((os.listdir(self.folder), system.calls), (["cases.json"], []))
+
+    def test_a_system_of_one_s_own_may_warn_and_fail_to_answer(self):
+        class Odd(System):
+            def respond(self, case, trial):
+                if trial == 1:
+                    raise Incomplete("nothing\ncame", {"raw": ""})
+                return Answer("no object" if trial == 2 else DELIVERY, {"warning": "slow"} if case.id == "c2" else {})
+
+        result = self.record(system=Odd())
+        self.assertEqual((result.status, result.err.splitlines()[2:]), (0, [
+            "warning: 3 of 9 trials: incomplete, Incomplete: nothing came (first: case 'c0' trial 1)",
+            "warning: 3 of 9 trials: incomplete, NoAnswer: the output is no answer of triage_task "
+            "(first: case 'c0' trial 2)",
+            "warning: 2 of 9 trials: slow: (first: case 'c2' trial 2)"]))
+
+    def test_the_command_runs_isolated_and_optimised(self):
+        command = [sys.executable, "-I", "-OO", "-W", "error", os.path.join(HERE, "bench.py"), "--cases", self.cases,
+                   "--system", "triage_task:rules", "--log", self.log, "--out", self.out, "--quiet"]
+        done = subprocess.run(command, cwd=self.folder, text=True, capture_output=True, timeout=30)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("3 of 3 trials pass", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

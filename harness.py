@@ -185,29 +185,30 @@ def parse_json(text: str, where: str, decoder: json.JSONDecoder = STRICT) -> Any
     raise RunError(f"{where}: {reason}; correct the file")
 
 
-LOG_KINDS = {"a log": "make its run record with harness.py replay",
-             "a plain trial log": "give it to compare.py with --trials"}
+# Files with a value a line: what their first line is, and what they are.
+LINES = {"a log's header": "a log", "a row of a plain trial log": "a plain trial log"}
 
 
 def kind_of(value: Any) -> str:
     """Return what a JSON value claims to be, in words: "a run record", "a comparison", "a case set" and so on."""
     if isinstance(value, dict):
         for key, kind in (("manifest", "a run record"), ("comparison_version", "a comparison"), ("cases", "a case set"),
-                          ("log_version", "a log"), ("task_id", "a plain trial log")):
+                          ("log_version", "a log's header"), ("task_id", "a row of a plain trial log")):
             if key in value:
                 return kind
     return "JSON of another kind"
 
 
 def identify(data: bytes, path: str) -> tuple[str, Any]:
-    """Return kind_of a file's bytes and their JSON value; of a log, which holds a value a line, that of line 1."""
+    """Return what a file's bytes are, in words, and their JSON value; of a log, with a value a line, that of line 1."""
     text = decode(data, path)
     try:
         value = parse_json(text.partition("\n")[0], path)
     except RunError:
         value = None
-    if kind_of(value) not in LOG_KINDS:
-        value = parse_json(text, path)
+    if kind_of(value) in LINES:
+        return LINES[kind_of(value)], value
+    value = parse_json(text, path)
     return kind_of(value), value
 
 
@@ -222,8 +223,9 @@ def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception
 def read_json(path: str) -> Any:
     """Return the value of a JSON file; raise RunError where it is not one."""
     kind, value = identify(read_bytes(path), path)
-    if kind in LOG_KINDS:
-        raise RunError(f"{path} is {kind}; {LOG_KINDS[kind]}")
+    if kind in LINES.values():
+        advice = "make its run record with harness.py replay" if kind == "a log" else "give it to compare.py --trials"
+        raise RunError(f"{path} is {kind}; {advice}")
     return value
 
 
@@ -486,7 +488,7 @@ def parse_log(data: bytes, where: str) -> Log:
     if not lines:
         raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
     header = parse_json(decode(lines[0], f"{where}:1"), f"{where}:1")
-    if kind_of(header) != "a log" or header.get("type") != "header":
+    if kind_of(header) != "a log's header" or header.get("type") != "header":
         raise RunError(f"{where}:1: no log's header; give a log that bench.py recorded")
     if header["log_version"] != LOG_VERSION:
         raise RunError(f"{where}:1: log_version {header['log_version']!r}; this version reads {LOG_VERSION!r}")

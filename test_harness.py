@@ -26,8 +26,8 @@ from harness import CaseError, Incomplete, RunError, Unavailable
 HARNESS = os.path.join(HERE, "harness.py")
 TASK = harness.load_task("triage_task")
 BILLING = {"category": "billing", "needs_human": False}
-SYSTEM = {"name": "demo", "version": "v1", "mode": "live", "model": "demo:1b@0123456789ab", "prompt": "p", "tools": None,
-          "index": None}
+SYSTEM = {"name": "demo", "version": "v1", "mode": "live", "model": "demo:1b@0123456789ab", "prompt": "p",
+          "tools": None, "index": None}
 
 
 def case(case_id, text="I was charged twice", expected=BILLING, split="dev", **tags):
@@ -40,10 +40,11 @@ CASES = {"name": "demo-cases", "version": "1", "cases": [
 CASES_TEXT = json.dumps(CASES, indent=1)
 SHA256 = hashlib.sha256(CASES_TEXT.encode()).hexdigest()
 
+REFUSED = {"type": "Rejection", "message": "blank"}
 # One outcome of each sort: right, wrong, wrongly refused, rightly refused, no answer, an answer of another schema.
 OUTCOMES = {
-    ("a", 1): {"output": BILLING}, ("b", 1): {"output": BILLING}, ("blank", 1): {"error": {"type": "Rejection", "message": "blank"}},
-    ("a", 2): {"error": {"type": "Rejection", "message": "blank"}}, ("b", 2): {"error": {"type": "NotJSON", "message": "prose"}},
+    ("a", 1): {"output": BILLING}, ("b", 1): {"output": BILLING}, ("blank", 1): {"error": REFUSED},
+    ("a", 2): {"error": REFUSED}, ("b", 2): {"error": {"type": "NotJSON", "message": "prose"}},
     ("blank", 2): {"output": {"category": "refunds"}},
 }
 VERDICTS = {("a", 1): "pass", ("b", 1): "fail", ("blank", 1): "pass", ("a", 2): "fail", ("b", 2): "incomplete",
@@ -53,7 +54,8 @@ VERDICTS = {("a", 1): "pass", ("b", 1): "fail", ("blank", 1): "pass", ("a", 2): 
 def header(**fields):
     """Return the first line of the demo run's log: 3 cases, 2 trials."""
     return {"type": "header", "log_version": "1", "tool_version": "1.0.0",
-            "case_set": {"name": "demo-cases", "sha256": SHA256}, "task": {"name": "triage_task", "sha256": TASK.sha256},
+            "case_set": {"name": "demo-cases", "sha256": SHA256},
+            "task": {"name": "triage_task", "sha256": TASK.sha256},
             "splits": ["dev"], "trials": 2, "shard": None, "system": SYSTEM, "settings": {"temperature": 1},
             "server": {"host": "127.0.0.1:11434", "version": "0.12.6"}, "started_at": "2026-11-30T08:00:00.000Z",
             "python": "3.11.7", "platform": "Linux"} | fields
@@ -75,8 +77,9 @@ def lines(*values):
 def sealed(values, trials=None):
     """Return a log's bytes: these lines and the end line that seals them."""
     body = lines(*values)
-    count = sum(isinstance(value, dict) and value.get("type") == "trial" for value in values) if trials is None else trials
-    return body + lines({"type": "end", "trials": count, "sha256": hashlib.sha256(body).hexdigest()})
+    if trials is None:
+        trials = sum(isinstance(value, dict) and value.get("type") == "trial" for value in values)
+    return body + lines({"type": "end", "trials": trials, "sha256": hashlib.sha256(body).hexdigest()})
 
 
 def demo_log():
@@ -201,7 +204,7 @@ class BadFileTest(FolderTest):
                             f"bad: the key {key!r} stands twice in one object")
 
     def test_nested_too_deeply(self):
-        self.everywhere(b"[" * 100_000, "bad: nested too deeply")
+        self.everywhere(b"[" * 1_000_000, "bad: nested too deeply")
 
     def test_json_of_another_kind(self):
         self.record()
@@ -209,20 +212,20 @@ class BadFileTest(FolderTest):
         plain = self.save("plain.jsonl", '{"task_id": "a", "seed": 0}\n{"task_id": "b", "seed": 0}\n')
         other = self.save("other.json", "[1, 2]")
         advice = {"a log": "; make its run record with harness.py replay",
-                  "a plain trial log": "; give it to compare.py with --trials"}
+                  "a plain trial log": "; give it to compare.py --trials"}
         kinds = {"record.json": "a run record", comparison: "a comparison", "cases.json": "a case set",
                  "log.jsonl": "a log", plain: "a plain trial log", other: "JSON of another kind"}
         for name, kind in kinds.items():
             if kind != "a case set":
-                self.refused(*self.run_rules(cases=name), says=f"{name} is {kind}, not a case set; give the cases-*.json")
+                self.refused(*self.run_rules(cases=name), says=f"{name} is {kind}, not a case set; give the cases")
                 self.refused(*self.replay(cases=name), says=f"{name} is {kind}, not a case set")
             if kind != "a log":
                 self.refused(*self.replay(name), says=f"{name} is {kind}, not a log; give a log that bench.py recorded")
             if kind != "a run record":
                 with self.assertRaises(RunError) as caught:
                     harness.read_record(name)
-                self.assertIn(f"{name} is {kind}{advice.get(kind, ', not a run record; make one with harness.py replay')}",
-                              str(caught.exception))
+                said = advice.get(kind, ", not a run record; make one")
+                self.assertIn(f"{name} is {kind}{said}", str(caught.exception))
         for name in (comparison, plain, other):
             self.refused("check", name, says=f"{name} is {kinds[name]}, not a case set")
 
@@ -230,7 +233,8 @@ class BadFileTest(FolderTest):
         self.save("line.json", json.dumps(self.record()))
         self.assertEqual(self.command("check", "line.json")[0], 0)
         self.refused(*self.replay("line.json"), says="line.json is a run record, not a log")
-        self.save("line.json", lines(CASES | {"cases": [case("a") | {"input": {"text": "x", "task_id": 7, "log_version": 1}}]}))
+        odd = case("a") | {"input": {"text": "x", "task_id": 7, "log_version": 1}}
+        self.save("line.json", lines(CASES | {"cases": [odd]}))
         self.assertEqual(self.command(*self.run_rules(cases="line.json"))[0], 0)
         self.save("line.json", lines(CASES) + b"rest")
         self.refused(*self.run_rules(cases="line.json"), says="not JSON at line 2 column 1")
@@ -255,7 +259,7 @@ class EncodingTest(FolderTest):
     def test_the_identity_of_a_case_set_is_that_of_its_bytes(self):
         self.assertEqual(harness.load_cases("cases.json").sha256, SHA256)
         self.save("cases.json", CASES_TEXT.encode("utf-8-sig"))
-        self.refused(*self.replay(), says=("recorded with case set demo-cases sha256 " + SHA256[:16], "and this one has"))
+        self.refused(*self.replay(), says=(f"with case set demo-cases sha256 {SHA256[:16]}", "and this one has"))
 
     def test_a_run_record_is_read_alike(self):
         record = self.record()
@@ -289,7 +293,7 @@ class BadCaseSetTest(FolderTest):
 
     def test_an_expectation_that_the_task_cannot_grade(self):
         self.bad("case 'a': expected is not an object of", case("a", expected={"label": "billing"}))
-        self.bad("case 'a': expected is category 'bills' is none of", case("a", expected={**BILLING, "category": "bills"}))
+        self.bad("case 'a': expected is category 'bills' is", case("a", expected=BILLING | {"category": "bills"}))
         self.bad("case 'a': expected is not an object of", case("a", expected={"rejected": False}))
 
     def test_a_tag_that_is_no_text(self):
@@ -297,10 +301,11 @@ class BadCaseSetTest(FolderTest):
             self.bad(f"case 1 ('a'): tag 'language' is {value!r}, not text", case("a", language=value))
 
     def test_a_field_of_another_kind_or_missing(self):
-        for field, value, said in (("id", 7, "case 1: id is 7, not text"), ("id", "", "case 1 (''): the id is blank"),
-                                   ("id", " ", "the id is blank"), ("split", "test", "split 'test' is none of dev, heldout"),
-                                   ("split", None, "split is None, not text"), ("input", "hi", "input is 'hi', not an object"),
-                                   ("tags", None, "tags is None, not an object"), ("tags", [], "tags is [], not an object")):
+        for field, value, said in (
+                ("id", 7, "case 1: id is 7, not text"), ("id", "", "case 1 (''): the id is blank"),
+                ("id", " ", "the id is blank"), ("split", "test", "split 'test' is none of dev, heldout"),
+                ("split", None, "split is None, not text"), ("input", "hi", "input is 'hi', not an object"),
+                ("tags", None, "tags is None, not an object"), ("tags", [], "tags is [], not an object")):
             self.bad(said, case("a") | {field: value})
         for field in ("id", "split", "input", "tags"):
             self.bad(f"{field} is missing", {key: value for key, value in case("a").items() if key != field})
@@ -317,15 +322,17 @@ class BadCaseSetTest(FolderTest):
         self.save("bad.json", json.dumps({**CASES, "cases": [case("a")]}))
         self.refused(*self.run_rules("--split", "heldout", cases="bad.json"), says="demo-cases has no case in heldout")
 
-    def test_texts_that_a_terminal_cannot_show_are_no_obstacle(self):
+    def test_names_that_a_terminal_cannot_show_are_no_obstacle(self):
         self.save("bad.json", json.dumps({**CASES, "cases": [case("\ud800"), case("\ud800")]}))
         self.refused(*self.run_rules(cases="bad.json"), says="'\\ud800' stands 2 times")
+        self.refused(*self.run_rules(cases="\udce9.json"), says="cannot read \\udce9.json: ")
+        self.assertIn("; wrote \\udce9.json\n", self.command(*self.run_rules(out="\udce9.json"))[1])
 
 
 class BadArgumentTest(FolderTest):
     def test_trials_below_one(self):
         for trials in ("0", "-1"):
-            self.refused(*self.run_rules("--trials", trials), says=f"--trials {trials}: a run has at least 1 trial a case")
+            self.refused(*self.run_rules("--trials", trials), says=f"--trials {trials}: a run has at least 1 trial")
 
     def test_usage_exits_2(self):
         for argv in ((), ("run",), ("replay", "--cases", "x", "--out", "y"), self.run_rules("--trials", "many"),
@@ -378,9 +385,10 @@ class BadModuleTest(FolderTest):
         for text, said in (("import no_such_module_here", "No module named 'no_such_module_here'"),
                            ("def", "SyntaxError: invalid syntax"), ("1 / 0", "ZeroDivisionError: division by zero"),
                            ("raise ValueError('set API_KEY\\nfirst')", "ValueError: set API_KEY first"),
-                           ("raise SystemExit('no GPU')", "SystemExit: no GPU"), ("import sys; sys.exit(3)", "SystemExit: 3")):
+                           ("raise SystemExit('no GPU')", "SystemExit: no GPU"),
+                           ("import sys; sys.exit(3)", "SystemExit: 3")):
             name = self.module(text)
-            self.refused(*self.run_rules(system=f"{name}:x"), says=(f"cannot import the system's module {name!r}", said))
+            self.refused(*self.run_rules(system=f"{name}:x"), says=(f"import the system's module {name!r}: ", said))
             self.refused(*self.run_rules("--task", name), says=(f"cannot import the task {name!r}", said))
         for name in ("no_such_module", "", "..", "triage_task.py", "a/b"):
             self.refused(*self.run_rules("--task", name), says=f"cannot import the task {name!r}")
@@ -405,14 +413,15 @@ class BadModuleTest(FolderTest):
     def test_graders_of_another_shape(self):
         for graders in ("{}", "[]", "{'same': len}", "{'same': ('1',)}", "{'same': (1, len)}", "{'same': ('1', 2)}"):
             name = self.module(f"{self.TASK}GRADERS = {graders}\n")
-            self.refused(*self.run_rules("--task", name), says=f"the task {name!r}: GRADERS is not {{name: (version, function)}}")
+            self.refused(*self.run_rules("--task", name), says=f"the task {name!r}: GRADERS is not {{name: (")
 
     def test_a_system_that_is_not_offline_needs_a_log(self):
         name = self.module(self.SYSTEM.replace("offline", "live"))
-        self.refused(*self.run_rules(system=f"{name}:system"), says="the system x is live, not offline; record it with bench.py")
+        self.refused(*self.run_rules(system=f"{name}:system"), says="the system x is live, not offline; record it with")
 
     def test_what_json_cannot_hold_is_refused_and_a_bug_keeps_its_traceback(self):
-        for answer, said in (("float('nan'), {}", "a value that JSON cannot hold"), ("{1, 2}, {}", "a value that JSON cannot hold"),
+        for answer, said in (("float('nan'), {}", "a value that JSON cannot hold"),
+                             ("{1, 2}, {}", "a value that JSON cannot hold"),
                              ("{}, None", "the system x returns metadata None, not an object")):
             name = self.module(self.SYSTEM.replace("{'a': 1}, {}", answer))
             self.refused(*self.run_rules(system=f"{name}:system"), says=said)
@@ -481,9 +490,6 @@ class WriteTest(FolderTest):
         self.assertEqual(os.read(reader, 100), b"through")
         self.assertTrue(stat.S_ISFIFO(os.stat("pipe").st_mode))
 
-    def test_a_full_device_is_one_error(self):
-        self.refused(*self.run_rules(out="/dev/full"), says="cannot write /dev/full: No space left on device")
-
 
 # === Trials and grades ===
 
@@ -509,14 +515,22 @@ class AttemptTest(unittest.TestCase):
         return harness.attempt(Scripted(outcome), task, self.CASE, 1)
 
     def test_an_answer_is_kept_as_json_holds_it(self):
-        self.assertEqual(self.attempt(harness.Answer({"a": (1, 2)}, {"n": 1})), {"output": {"a": [1, 2]}, "metadata": {"n": 1}})
+        self.assertEqual(self.attempt(harness.Answer({"a": (1, 2)}, {"n": 1})),
+                         {"output": {"a": [1, 2]}, "metadata": {"n": 1}})
 
     def test_no_answer_is_an_outcome_with_its_kind_reason_and_metadata(self):
         class CutOff(Incomplete):
             pass
         self.assertEqual(self.attempt(CutOff("at 64", {"reply": "{"})),
                          {"error": {"type": "CutOff", "message": "at 64"}, "metadata": {"reply": "{"}})
-        self.assertEqual(self.attempt(Incomplete("why")), {"error": {"type": "Incomplete", "message": "why"}, "metadata": {}})
+        self.assertEqual(self.attempt(Incomplete("why")),
+                         {"error": {"type": "Incomplete", "message": "why"}, "metadata": {}})
+
+    def test_an_output_that_the_task_cannot_grade_is_incomplete_and_not_wrong(self):
+        for output in (None, {}, {"category": "billing"}, BILLING | {"category": "refunds"}, "billing"):
+            self.assertEqual(harness.grade(TASK, self.CASE, {"output": output}), ("incomplete", {}))
+        self.assertEqual(harness.grade(TASK, self.CASE, {"output": BILLING | {"needs_human": True}}),
+                         ("fail", {"category": True, "needs_human": False}))
 
     def test_a_rejection_has_one_name_in_every_log(self):
         class Refused(Exception):
@@ -583,7 +597,8 @@ class SealTest(FolderTest):
         whole = harness.read_log("log.jsonl")
         for place in range(len(data)):
             changed = bytearray(data)
-            changed[place] = rng.choice([byte for byte in (*b' "{},:01aZ\n\r\0', 0xFF, data[place] ^ 32) if byte != data[place]])
+            others = (*b' "{},:01aZ\n\r\0', 0xFF, data[place] ^ 32)
+            changed[place] = rng.choice([byte for byte in others if byte != data[place]])
             try:
                 log = self.read(bytes(changed))
             except RunError:
@@ -614,8 +629,7 @@ class SealTest(FolderTest):
         data = demo_log()
         kept = data.splitlines(keepends=True)
         for count in range(1, 8):
-            self.broken(b"".join(kept[:count]), f"log.jsonl is unfinished: no end line after line {count}; finish it with "
-                                                "bench.py --resume")
+            self.broken(b"".join(kept[:count]), f"log.jsonl is unfinished: no end line after line {count}; finish")
         self.broken(b"".join(kept[:4]) + kept[4][:20], "unfinished: no end line after line 4")
         self.broken(data[:-1], "unfinished: no end line after line 7")
         self.broken(kept[0][:-1], "no whole line")
@@ -634,25 +648,26 @@ class SealTest(FolderTest):
         self.broken(sealed([header(), header(), *rows()]), "log.jsonl:2: a line of type 'header'")
 
     def test_a_sealed_header_that_is_not_whole(self):
-        for edit, said in (({"log_version": "2"}, "log.jsonl:1: log_version '2'; this version reads '1'"),
-                           ({"log_version": 1}, "log_version 1; this version"),
-                           ({"type": "head"}, "log.jsonl:1: no log's header"), ({"trials": 0}, "trials is 0; a run has at least one"),
-                           ({"trials": True}, "trials is True, not a whole number"), ({"trials": 2.0}, "trials is 2.0"),
-                           ({"splits": ["test"]}, "splits ['test'] are not of dev, heldout"), ({"splits": []}, "splits [] are not"),
-                           ({"splits": [[]]}, "splits [[]] are not"), ({"splits": "dev"}, "splits is 'dev', not a list"),
-                           ({"system": {**SYSTEM, "name": None}}, "log.jsonl:1: system: name is None, not text"),
-                           ({"case_set": {"name": "x"}}, "log.jsonl:1: case_set: sha256 is missing"),
-                           ({"task": None}, "log.jsonl:1: task is None, not an object")):
+        for edit, said in (
+                ({"log_version": "2"}, "log.jsonl:1: log_version '2'; this version reads '1'"),
+                ({"log_version": 1}, "log_version 1; this version"), ({"type": "head"}, "log.jsonl:1: no log's header"),
+                ({"trials": 0}, "trials is 0; a run has at least"), ({"trials": True}, "trials is True, not a whole"),
+                ({"trials": 2.0}, "trials is 2.0, not a whole"), ({"splits": []}, "splits [] are not of dev, heldout"),
+                ({"splits": ["test"]}, "splits ['test'] are not"), ({"splits": [[]]}, "splits [[]] are not"),
+                ({"splits": "dev"}, "splits is 'dev', not a list"), ({"task": None}, "1: task is None, not an object"),
+                ({"system": {**SYSTEM, "name": None}}, "log.jsonl:1: system: name is None, not text"),
+                ({"case_set": {"name": "x"}}, "log.jsonl:1: case_set: sha256 is missing")):
             self.broken(sealed([header(**edit), *rows()]), said)
-        for field in ("tool_version", "case_set", "task", "splits", "trials", "system", "started_at", "python", "platform"):
+        for field in header().keys() - {"type", "log_version", "shard", "settings", "server"}:
             self.broken(sealed([{key: value for key, value in header().items() if key != field}, *rows()]),
                         f"log.jsonl:1: {field} is missing")
 
     def test_a_sealed_trial_that_is_not_whole(self):
         line = trial_line(("a", 1))
-        for edit, said in (({"case_id": 7}, "log.jsonl:2: case_id is 7, not text"), ({"trial": "1"}, "trial is '1', not a whole number"),
-                           ({"trial": True}, "trial is True"), ({"seed": None}, "seed is None, not a whole number"),
-                           ({"metadata": None}, "metadata is None, not an object"), ({"error": None}, "either an output or an error")):
+        for edit, said in (
+                ({"case_id": 7}, "log.jsonl:2: case_id is 7, not text"), ({"trial": "1"}, "trial is '1', not a whole"),
+                ({"trial": True}, "trial is True"), ({"seed": None}, "seed is None, not a whole number"),
+                ({"metadata": None}, "metadata is None, not an object"), ({"error": None}, "an output or an error")):
             self.broken(sealed([header(), line | edit, *rows()[1:]]), said)
         self.broken(sealed([header(), {key: line[key] for key in line if key != "output"}, *rows()[1:]]),
                     "either an output or an error")
@@ -695,8 +710,9 @@ class ReplayTest(FolderTest):
 
     def test_the_manifest_says_what_was_run_and_names_its_log(self):
         manifest = self.record()["manifest"]
-        self.assertEqual(list(manifest), ["record_version", "tool_version", "case_set", "task", "graders", "splits", "trials",
-                                          "system", "settings", "server", "log", "shards", "started_at", "python", "platform"])
+        self.assertEqual(list(manifest), [
+            "record_version", "tool_version", "case_set", "task", "graders", "splits", "trials", "system", "settings",
+            "server", "log", "shards", "started_at", "python", "platform"])
         self.assertEqual(manifest["log"], {"name": "log.jsonl", "sha256": hashlib.sha256(demo_log()).hexdigest()})
         self.assertEqual(manifest["system"], SYSTEM | {"mode": "replay"})
         self.assertEqual(manifest["graders"], {"category": "1", "needs_human": "1", "rejection": "1"})
@@ -753,7 +769,7 @@ class ReplayTest(FolderTest):
         one = self.shard("one.jsonl", 1, 2)
         for fields, place, left, right in (
                 ({"trials": 3}, "trials", "2", "3"), ({"splits": ["heldout"]}, "splits", '["dev"]', '["heldout"]'),
-                ({"system": SYSTEM | {"model": "demo:1b@ffff"}}, "system.model", '"demo:1b@0123456789ab"', '"demo:1b@ffff"'),
+                ({"system": SYSTEM | {"model": "demo:1b@ff"}}, "system.model", "demo:1b@0123456789ab", "demo:1b@ff"),
                 ({"settings": {"temperature": 0}}, "settings.temperature", "1", "0"),
                 ({"task": {"name": "triage_task", "sha256": "0"}}, "task.sha256", TASK.sha256, '"0"'),
                 ({"server": {"host": "x", "version": "0.13"}}, "server.version", '"0.12.6"', '"0.13"')):
@@ -761,8 +777,9 @@ class ReplayTest(FolderTest):
             self.refused(*self.replay(one, two), says=(f"one.jsonl and two.jsonl differ in {place}: ", left, right))
 
     def test_a_trial_that_is_not_of_this_run(self):
-        for edit, said in (({"case_id": "nobody"}, "case 'nobody' trial 1"), ({"case_id": "later"}, "case 'later' trial 1"),
-                           ({"trial": 3, "seed": 1003}, "case 'a' trial 3"), ({"trial": 0, "seed": 1000}, "case 'a' trial 0")):
+        for edit, said in (
+                ({"case_id": "nobody"}, "case 'nobody' trial 1"), ({"case_id": "later"}, "case 'later' trial 1"),
+                ({"trial": 3, "seed": 1003}, "case 'a' trial 3"), ({"trial": 0, "seed": 1000}, "case 'a' trial 0")):
             self.save("log.jsonl", sealed([header(), trial_line(("a", 1)) | edit, *rows()[1:]]))
             self.refused(*self.replay(), says=f"log.jsonl: {said} is not of this run")
 
@@ -791,8 +808,8 @@ class RunTest(FolderTest):
         for seconds, version in ((0, "3.11.0"), (10**9, "3.14.1")):
             with mock.patch.object(harness.time, "time", return_value=seconds), \
                     mock.patch.object(harness.platform, "python_version", return_value=version):
-                self.assertEqual(self.command(*self.run_rules("--trials", "3")),
-                                 (0, "triage-rules 1 on dev: 9 of 9 trials pass, 0 fail, 0 incomplete; wrote out.json\n", ""))
+                line = "triage-rules 1 on dev: 9 of 9 trials pass, 0 fail, 0 incomplete; wrote out.json\n"
+                self.assertEqual(self.command(*self.run_rules("--trials", "3")), (0, line, ""))
             saved.append(self.load("out.json").decode().splitlines())
         changed = {one.split('"')[1] for one, other in zip(*saved, strict=True) if one != other}
         self.assertEqual(changed, {"started_at", "python"})
@@ -802,8 +819,9 @@ class RunTest(FolderTest):
         self.command(*self.run_rules("--split", "heldout"))
         record = harness.read_record("out.json")
         self.assertEqual([row["case_id"] for row in record["results"]], ["later"])
-        self.assertEqual((record["manifest"]["splits"], record["manifest"]["system"]["mode"], record["manifest"]["log"]),
-                         (["heldout"], "offline", None))
+        manifest = record["manifest"]
+        self.assertEqual(manifest["splits"], ["heldout"])
+        self.assertEqual((manifest["system"]["mode"], manifest["log"]), ("offline", None))
 
     def test_a_case_set_is_told_as_sound(self):
         self.assertEqual(self.command("check", "cases.json"),
@@ -826,9 +844,9 @@ class RecordTest(FolderTest):
         self.refused("check", "record.json", says=("record.json", says))
 
     def test_the_text_of_a_record_reads_back_as_the_record(self):
-        self.assertEqual(json.loads(harness.record_text(self.good)), self.good)
-        self.assertEqual(len(harness.record_text(self.good).splitlines()) - harness.record_text(self.good).count("case_id"),
-                         harness.record_text(self.good)[:-1].partition('"results"')[0].count("\n") + 3)
+        text = harness.record_text(self.good)
+        self.assertEqual(json.loads(text), self.good)
+        self.assertEqual(sum(line.startswith('  {"case_id": ') for line in text.splitlines()), 6)  # a result a line
         empty = {**self.good, "results": []}
         self.assertEqual(json.loads(harness.record_text(empty)), empty)
 
@@ -869,13 +887,16 @@ class RecordTest(FolderTest):
             self.refuse(said, lambda record, field=field: record.pop(field))
         for field in ("case_set", "task", "graders", "splits", "trials", "system"):
             self.refuse(f"manifest: {field} is missing", lambda record, field=field: record["manifest"].pop(field))
-            self.refuse(f"manifest: {field} is None", lambda record, field=field: record["manifest"].update({field: None}))
+            self.refuse(f"manifest: {field} is None",
+                        lambda record, field=field: record["manifest"].update({field: None}))
         self.refuse("manifest is [], not an object", lambda record: record.update({"manifest": []}))
         for field in ("case_id", "split", "trial", "verdict", "graders", "metadata"):
             self.refuse(f"result 2: {field} is missing", lambda record, field=field: record["results"][1].pop(field))
-            self.refuse(f"result 2: {field} is 0.5", lambda record, field=field: record["results"][1].update({field: 0.5}))
+            self.refuse(f"result 2: {field} is 0.5",
+                        lambda record, field=field: record["results"][1].update({field: 0.5}))
         self.refuse("result 1: not an object", lambda record: record["results"].insert(0, 7))
-        self.refuse("result 1: a trial has either an output or an error", lambda record: record["results"][0].pop("output"))
+        self.refuse("result 1: a trial has either an output or an error",
+                    lambda record: record["results"][0].pop("output"))
         self.refuse("result 1: seed is '1001'", lambda record: record["results"][0].update({"seed": "1001"}))
         self.refuse("result 2: error: not an object", lambda record: record["results"][1].update({"error": None}))
 
@@ -984,6 +1005,13 @@ class CommandTest(FolderTest):
         self.assertEqual((refused.returncode, refused.stdout), (1, ""))
         self.assertIn("error: cases.json is a case set, not a log", refused.stderr)
 
+    def test_a_systems_exceptions_are_those_of_the_command(self):
+        self.save("own_system.py", "import harness\nfrom triage_task import Rules\nclass Own(Rules):\n"
+                                   "  def respond(self, *args): raise harness.Incomplete('cut off')\nown = Own()\n")
+        done = self.process(*self.run_rules(system="own_system:own"), options=("-B",))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("0 of 3 trials pass, 0 fail, 3 incomplete", done.stdout)
+
     def test_dev_stdout_gets_the_record_and_nothing_else(self):
         expected = harness.record_text(self.record())
         done = self.process(*self.replay(out="/dev/stdout"))
@@ -1002,19 +1030,19 @@ class CommandTest(FolderTest):
         done = self.process(*self.replay(out="record.json"),
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertEqual(done.stderr, "error: cannot write record.json: File too large; free the space or name another file\n")
+        self.assertEqual(done.stderr, "error: cannot write record.json: File too large; "
+                                      "free the space or name another file\n")
         self.assertEqual(self.files(), before)
 
     def test_an_output_that_takes_no_more(self):
+        command = [sys.executable, "-E", HARNESS, "check", "log.jsonl"]  # -E: buffered, whatever the environment says
         with open("/dev/full", "w") as full:
-            done = subprocess.run([sys.executable, HARNESS, "check", "log.jsonl"], stdout=full, stderr=subprocess.PIPE,
-                                  timeout=60, check=False)
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(done.stderr, b"error: cannot write the output: No space left on device; free the space\n")
         reader, writer = os.pipe()
         os.close(reader)
-        done = subprocess.run([sys.executable, HARNESS, "check", "log.jsonl"], stdout=writer, stderr=subprocess.PIPE,
-                              timeout=60, check=False)
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
         os.close(writer)
         self.assertEqual((done.returncode, done.stderr), (1, b""))
 
@@ -1038,7 +1066,8 @@ class CommandTest(FolderTest):
 
 
 def load_tests(loader, tests, pattern):
-    tests.addTests(doctest.DocTestSuite(harness))
+    if sys.flags.optimize < 2:  # which strips docstrings
+        tests.addTests(doctest.DocTestSuite(harness))
     return tests
 
 

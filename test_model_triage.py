@@ -102,7 +102,8 @@ class ServerTest(unittest.TestCase):
         cls.server.server_close()
 
     def setUp(self):
-        self.server.asked, self.server.tags, self.server.reply, self.server.broken = [], dict(DIGESTS), (200, chat()), None
+        self.server.asked, self.server.tags = [], dict(DIGESTS)
+        self.server.reply, self.server.broken = (200, chat()), None
         environment = mock.patch.dict(os.environ, {"OLLAMA_HOST": self.address})
         environment.start()
         self.addCleanup(environment.stop)
@@ -127,8 +128,9 @@ class RequestTest(ServerTest):
         self.assertEqual(self.server.asked, [("POST", "/api/chat", {
             "model": "qwen2.5-coder:0.5b", "stream": False, "think": False,
             "format": {"type": "object",
-                       "properties": {"category": {"type": "string", "enum": ["billing", "delivery", "account", "other"]},
-                                      "needs_human": {"type": "boolean"}},
+                       "properties": {
+                           "category": {"type": "string", "enum": ["billing", "delivery", "account", "other"]},
+                           "needs_human": {"type": "boolean"}},
                        "required": ["category", "needs_human"]},
             "messages": [{"role": "system", "content": model_triage.PROMPTS["v2"]},
                          {"role": "user", "content": "Where is it? ¿Dónde?"}],
@@ -219,7 +221,7 @@ OLLAMA_HOSTS = {
 MORE_HOSTS = {
     "http://localhost:11434/": "http://localhost:11434", "0.0.0.0": "http://0.0.0.0:11434",
     "http://[::1]": "http://[::1]:80", "[fe80::1]:80/x/y/": "http://[fe80::1]:80/x/y", "host:": "http://host:11434",
-    "host:port": "http://host:11434", "host:011434": "http://host:11434", f"host:{'9' * 5000}": "http://host:11434",
+    "host:port": "http://host:11434", "host:008080": "http://host:8080", f"host:{'9' * 5000}": "http://host:11434",
     "fe80::1": "http://[fe80::1]:11434", "host:１２": "http://host:11434",
 }
 
@@ -328,6 +330,7 @@ class IncompleteTest(ServerTest):
         self.assertEqual(outcome["error"]["type"], kind)
         self.assertIn(said, outcome["error"]["message"])
         self.assertNotIn("\n", outcome["error"]["message"])
+        self.assertNotIn("correct the file", outcome["error"]["message"])
         self.assertEqual(outcome["metadata"]["reply"], reply["message"]["content"])
         self.assertEqual(outcome["metadata"].get("done_reason"), reply.get("done_reason"))
         self.assertEqual(harness.grade(TASK, case(), outcome), ("incomplete", {}))
@@ -344,12 +347,12 @@ class IncompleteTest(ServerTest):
             "model": "demo:1b", "message": {"role": "assistant", "content": ""}, "done_reason": "load", "done": True})
 
     def test_thinking_that_ate_the_budget(self):
+        thought = "The task wants one word, so first I will consider"
         outcome = self.assert_incomplete("TruncatedReply", "num_predict 64, spent on thinking", {
-            "model": "demo:1b", "message": {"role": "assistant", "content": "",
-                                            "thinking": "The task wants one word, so first I will consider"},
-            "done_reason": "length", "done": True, "total_duration": 1000000000, "prompt_eval_count": 20, "eval_count": 30})
+            "model": "demo:1b", "message": {"role": "assistant", "content": "", "thinking": thought},
+            "done_reason": "length", "done": True, "total_duration": 10**9, "prompt_eval_count": 20, "eval_count": 30})
         self.assertIn("think is false", outcome["error"]["message"])
-        self.assertEqual(outcome["metadata"]["thinking"], "The task wants one word, so first I will consider")
+        self.assertEqual(outcome["metadata"]["thinking"], thought)
         self.assertEqual(outcome["metadata"]["eval_count"], 30)
 
     def test_a_reply_cut_off_at_the_token_limit_even_where_it_looks_whole(self):
@@ -361,10 +364,11 @@ class IncompleteTest(ServerTest):
             self.assert_incomplete("EmptyReply", "done_reason 'stop'", chat(content))
 
     def test_a_fence_is_not_read_around_in_silence(self):
-        self.assert_incomplete("NotJSON", "line 1 column 1", chat('```json\n{"category": "billing", "needs_human": false}\n```'))
+        fenced = '```json\n{"category": "billing", "needs_human": false}\n```'
+        self.assert_incomplete("NotJSON", "line 1 column 1", chat(fenced))
 
     def test_prose_and_broken_json(self):
-        for content in ("The category is billing.", '{"category": "billing"', '{"category": "billing", "needs_human": NaN}',
+        for content in ("The category is billing.", '{"category": "billing"', '{"needs_human": NaN}',
                         '{"category": "billing", "needs_human": false} Hope this helps!', "\0\0",
                         '{"category": "other", "category": "billing", "needs_human": false}', "[" * 5000):
             self.assert_incomplete("NotJSON", "the reply: ", chat(content))
@@ -387,8 +391,8 @@ class TroubleTest(ServerTest):
     """What the server does wrong: Unavailable where the same request may go through later, else RunError."""
 
     def test_a_server_that_is_busy_or_broken_is_unavailable_with_its_words(self):
-        for status, words in ((503, "server busy, try later"), (500, "runner stopped"), (429, "slow down"), (502, "bad gateway"),
-                              (504, "gateway time-out")):
+        for status, words in ((503, "server busy, try later"), (500, "runner stopped"), (429, "slow down"),
+                              (502, "bad gateway"), (504, "gateway time-out")):
             said = self.raised(Unavailable, self.respond, {"error": words}, status)
             self.assertEqual(said, f"{self.address}: {status} {words}")
         self.assertIn("502 <h1>Bad Gateway</h1>", self.raised(Unavailable, self.respond, b"<h1>Bad Gateway</h1>", 502))
@@ -405,7 +409,7 @@ class TroubleTest(ServerTest):
 
     def test_a_200_that_is_no_whole_reply_is_unavailable(self):
         stream = b'{"message":{"content":"se"},"done":false}\n{"error":"generation failed"}\n'
-        for body, said in (({"error": "generation failed"}, "an error: 'generation failed'"), (stream, "no JSON object"),
+        for body, said in (({"error": "it failed"}, "an error: 'it failed'"), (stream, "no JSON object"),
                            ({"error": {"code": 1}}, "an error"), (b"<html>", "no JSON object"), (b"", "no JSON object"),
                            ([chat()], "no JSON object"), (b'{"message": {"content": NaN}}', "no JSON object"),
                            ({"message": {"content": "se"}, "done": False}, "not whole"), ({"done": True}, "not whole"),
@@ -433,7 +437,8 @@ class TroubleTest(ServerTest):
 
 
 def load_tests(loader, tests, pattern):
-    tests.addTests(doctest.DocTestSuite(model_triage))
+    if sys.flags.optimize < 2:  # which strips docstrings
+        tests.addTests(doctest.DocTestSuite(model_triage))
     return tests
 
 

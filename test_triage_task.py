@@ -80,13 +80,11 @@ class GraderTest(unittest.TestCase):
         self.assertEqual(self.grade({"rejected": True}, {"output": answer()}), ("fail", {"rejection": False}))
 
     def test_no_answer_is_incomplete_and_never_a_fail(self):
-        for outcome in ({"error": {"type": "TruncatedReply", "message": "cut off"}}, {"output": {"category": "billing"}},
-                        {"output": None}):
-            for expected in (answer(), {"rejected": True}):
-                if "output" in outcome and expected == {"rejected": True}:
-                    continue  # any answer to what must be refused is wrong
-                with self.subTest(outcome, expected=expected):
-                    self.assertEqual(self.grade(expected, outcome), ("incomplete", {}))
+        cut = {"error": {"type": "TruncatedReply", "message": "cut off"}}
+        for expected, outcome in ((answer(), cut), ({"rejected": True}, cut), (answer(), {"output": None}),
+                                  (answer(), {"output": {"category": "billing"}})):
+            with self.subTest(outcome, expected=expected):
+                self.assertEqual(self.grade(expected, outcome), ("incomplete", {}))
 
 
 class RulesTest(unittest.TestCase):
@@ -202,7 +200,8 @@ class BundledCasesTest(unittest.TestCase):
         for original, text in self.variants("typo"):
             wrong = set(re.findall(r"[^\W\d]+", text.lower())) - set(re.findall(r"[^\W\d]+", original.lower()))
             self.assertGreaterEqual(len(wrong), 4, text)
-            self.assertGreater(difflib.SequenceMatcher(None, original.lower(), text.lower(), autojunk=False).ratio(), 0.85)
+            same = difflib.SequenceMatcher(None, original.lower(), text.lower(), autojunk=False).ratio()
+            self.assertGreater(same, 0.85, text)
 
     def test_translations_are_spanish(self):
         for original, text in self.variants("translation"):
@@ -218,7 +217,8 @@ class BundledCasesTest(unittest.TestCase):
 
 
 def load_tests(loader, tests, pattern):
-    tests.addTests(doctest.DocTestSuite(triage_task))
+    if sys.flags.optimize < 2:  # which strips docstrings
+        tests.addTests(doctest.DocTestSuite(triage_task))
     return tests
 
 

@@ -218,6 +218,7 @@ def run_all(units: Sequence[Unit], work: Callable[[Unit], Outcome], workers: int
 
     def interrupt(*_: Any) -> None:  # a message cannot cut a line in two, as an exception out of nowhere could
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a second Ctrl-C waits for nothing
+        stop.set()
         done.put(KeyboardInterrupt())
 
     listening = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not where `&` said to ignore it
@@ -240,17 +241,16 @@ def run_all(units: Sequence[Unit], work: Callable[[Unit], Outcome], workers: int
                 failure = item
             else:
                 unit, outcome = item
-                if isinstance(outcome, BaseException):
-                    failure = failure or outcome
-                else:
+                if not isinstance(outcome, BaseException):
                     keep(unit, outcome)
+                elif failure is None:
+                    failure = outcome
                 room.release()
     finally:
-        stop.set()
-        room.release(workers)
         if listening:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-    if failure:
+        stop.set()  # after that: a handler called from within it would wait for itself
+    if failure is not None:
         raise failure
 
 
@@ -269,7 +269,7 @@ class Progress:
         self.began = self.drawn = timer()
 
     def line(self) -> str:
-        """Return how far it is: done of all, percent, rate, time left, passes, incomplete, retries, what is wrong now."""
+        """Return how far it is: done of all, percent, rate, time left, passes, incomplete, retries, what is wrong."""
         have = self.verdicts.total()
         rate = (have - self.before) / max(self.timer() - self.began, 1e-9)
         left = f"{duration((self.total - have) / rate)} left" if rate else "time left unknown"
@@ -309,7 +309,7 @@ class Progress:
     def _columns(self) -> int:
         try:
             return os.get_terminal_size(self.stream.fileno()).columns or 80
-        except (OSError, ValueError):
+        except OSError:
             return 80
 
     def _write(self, text: str) -> None:
@@ -323,8 +323,8 @@ class Progress:
 def duration(seconds: float) -> str:
     """Return seconds as minutes:seconds or hours:minutes:seconds.
 
-    >>> duration(75), duration(3661)
-    ('1:15', '1:01:01')
+    >>> duration(75), duration(3600)
+    ('1:15', '1:00:00')
     """
     minutes, seconds = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}" if minutes >= 60 else f"{minutes}:{seconds:02d}"
@@ -414,7 +414,7 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
 def build_parser() -> argparse.ArgumentParser:
     parser = harness.command_parser(__doc__, "bench.py")
     harness.add_run_options(parser)
-    parser.add_argument("--log", required=True, metavar="FILE", help="the log to write; it must not exist yet")
+    parser.add_argument("--log", required=True, metavar="FILE", help="the log to write: a new one, unless --resume")
     parser.add_argument("--out", metavar="FILE", help="the run record to write (default: runs/NAME-OF-LOG.json)")
     parser.add_argument("--resume", action="store_true", help="go on with the log if it is there: record what it lacks")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="record every N-th trial, from the K-th on")
@@ -432,12 +432,9 @@ def check_options(args: argparse.Namespace, out: str | None) -> None:
     if args.workers < 1 or args.retries < 0 or args.timeout is not None and not 0 < args.timeout < 1e9:
         raise RunError("--workers is at least 1, --retries at least 0, --timeout above 0; correct the option")
     for path in filter(None, (args.log, out)):
-        harness.check_folder(path)
-    if out and os.path.realpath(out) in (os.path.realpath(args.log), os.path.realpath(args.cases)):
-        raise RunError(f"the run record would take the place of {out}; name another file with --out")
-    if os.path.lexists(args.log) and not args.resume:
-        raise RunError(f"{args.log} exists, and a log is never overwritten; continue it with --resume, "
-                       "or name another with --log")
+        harness.check_folder(path, args.cases)
+    if out and os.path.realpath(out) == os.path.realpath(args.log):
+        raise RunError(f"the run record would take the place of its log, {out}; name another file with --out")
 
 
 def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.time,

@@ -39,14 +39,21 @@ import model_triage
 from harness import Answer, Incomplete, RunError, Unavailable
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+BENCH = os.path.join(HERE, "bench.py")
 DELIVERY = {"category": "delivery", "needs_human": False}
 UNITS = [(f"c{i}", trial) for trial in (1, 2, 3) for i in range(3)]  # of the small case set, in recording order
 BUG = 70  # stands for a traceback
 
 
 def load_tests(loader: Any, tests: unittest.TestSuite, pattern: Any) -> unittest.TestSuite:
-    tests.addTests(doctest.DocTestSuite(bench))
+    if bench.__doc__:  # python3 -OO takes it away
+        tests.addTests(doctest.DocTestSuite(bench))
     return tests
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 class Result(NamedTuple):
@@ -55,9 +62,9 @@ class Result(NamedTuple):
     err: str
 
 
-def bench_main(*args: str, **injected: Any) -> Result:
+def bench_main(*args: str, terminal: bool = False, **injected: Any) -> Result:
     """Return what bench.main did, its exceptions told as harness.run_command and Python tell them."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
     injected = {"clock": lambda: 0.0, "timer": lambda: 0.0, "wait": lambda pause: None} | injected
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -69,6 +76,13 @@ def bench_main(*args: str, **injected: Any) -> Result:
             status = BUG
             traceback.print_exc()
     return Result(status, out.getvalue(), err.getvalue())
+
+
+def python(*args: str, shell: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
+    """Return what a Python process did, after a shell command in the same process such as `ulimit`."""
+    command = ["/bin/sh", "-c", f'{shell or ":"}; exec "$@"', "sh", sys.executable, *args]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.run(command, check=False, text=True, timeout=30, **pipes | options)
 
 
 class System:
@@ -146,7 +160,7 @@ class OrderTest(Folder):
         whole = bench.units_of(range(7), 3, (1, 1))
         for n in range(1, 25):
             shards = [bench.units_of(range(7), 3, (k, n)) for k in range(1, n + 1)]
-            self.assertEqual(sorted(sum(shards, [])), sorted(whole))
+            self.assertEqual(sorted(itertools.chain(*shards)), sorted(whole))
 
     def test_joined_shards_equal_the_whole_run(self):
         self.record()
@@ -631,8 +645,8 @@ class ResumeTest(Folder):
             file.write("a line without an end")
         for path, words in (("/dev/null", "not a file that keeps"), (self.path("fifo"), "not a file that keeps"),
                             (self.path("folder"), "is a folder"), (self.path("notes"), "is not a log"),
-                            (self.cases, "cases.json"), (self.path("no/log.jsonl"), "no folder"),
-                            (os.path.join(HERE, "bench.py"), "bench.py:1: not JSON")):
+                            (self.cases, "it is read as well"), (self.path("no/log.jsonl"), "no folder"),
+                            (BENCH, "bench.py:1: not JSON")):
             with self.subTest(path=path):
                 before = self.bytes(path) if os.path.isfile(path) else None
                 self.assert_refused(self.record("--resume", log=path), words)
@@ -655,10 +669,13 @@ class ResumeTest(Folder):
         self.assertEqual(self.record("--resume").status, 0)
         self.rows()
 
-    def test_an_output_that_json_cannot_hold_is_named_by_case(self):
-        def hook(number: int, unit: Any) -> None:
-            raise RunError("a value that JSON cannot hold")
-        self.assert_refused(self.record(system=System(hook)), "case 'c0' trial 1: a value that JSON cannot hold")
+    def test_an_answer_that_a_log_cannot_hold_is_refused_at_once_by_case(self):
+        for answer, words in ((Answer(float("nan"), {}), "a value that JSON cannot hold"),
+                              (Answer({1, 2}, {}), "a value that JSON cannot hold"),
+                              (Answer(DELIVERY, None), "metadata None, not an object"),
+                              (Answer(DELIVERY, ["a list"]), "metadata ['a list'], not an object")):
+            with self.subTest(answer=answer), mock.patch.object(System, "respond", lambda *_, answer=answer: answer):
+                self.assert_refused(self.record("--resume"), "case 'c0' trial 1: ", words, "0 of 9 trials are kept")
 
 
 class Killed(BaseException):
@@ -784,17 +801,14 @@ class ProcessTest(Folder):
 
     def start(self, *more: str, limit: str = "", stderr: int = subprocess.PIPE,
               **environment: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-W", "error", os.path.join(HERE, "bench.py"), "--cases", self.cases, "--system",
-                   "mortal:system", "--trials", str(self.trials), "--log", self.log, "--out", self.out, *more]
-        if limit:
-            command = ["/bin/sh", "-c", f'{limit}; exec "$@"', "sh", *command]
-        return subprocess.run(command, cwd=self.folder, env=os.environ | environment, text=True, timeout=30,
-                              stdout=subprocess.PIPE, stderr=stderr)
+        command = ["-W", "error", BENCH, "--cases", self.cases, "--system", "mortal:system",
+                   "--trials", str(self.trials), "--log", self.log, "--out", self.out, *more]
+        return python(*command, shell=limit, stderr=stderr, cwd=self.folder, env=os.environ | environment)
 
     def test_a_recorder_that_is_killed_again_and_again_finishes(self):
         dice, lives = random.Random(3), 0
         while True:
-            done = self.start("--resume", "--workers", "4", END_AT=str(dice.randrange(1, 40)), END_BY="9")
+            done = self.start("--resume", "--workers", "4", END_AT=str(dice.randrange(1, 25)), END_BY="9")
             lives += 1
             if done.returncode == 0:
                 break
@@ -864,7 +878,7 @@ class InterruptTest(Folder):
 
     def test_what_is_finished_when_ctrl_c_is_heard_is_kept_and_nothing_more_is_begun(self):
         interrupted, put = threading.Event(), threading.Semaphore(0)
-        begun, kept = [], []
+        begun, kept, more = [], [], threading.Event()
 
         class Counted(queue.SimpleQueue):
             def put(self, item: Any) -> None:
@@ -873,7 +887,9 @@ class InterruptTest(Folder):
 
         def work(unit: int) -> int:
             begun.append(unit)
-            if unit:
+            if unit > 2:
+                more.set()
+            elif unit:
                 interrupted.wait(10)
             return -unit
 
@@ -884,6 +900,8 @@ class InterruptTest(Folder):
                 interrupted.set()
                 for _ in range(4):  # unit 0, then Ctrl-C, then units 1 and 2
                     self.assertTrue(put.acquire(timeout=10))
+            else:
+                more.wait(0.05)  # time for what must not come
 
         with mock.patch.object(queue, "SimpleQueue", Counted), self.assertRaises(KeyboardInterrupt):
             bench.run_all(range(9), work, 3, threading.Event(), keep, lambda: None)
@@ -904,15 +922,19 @@ class InterruptTest(Folder):
         self.rows()
 
 
+    def test_ctrl_c_means_what_it_did_before_when_a_run_is_over(self):
+        self.record()
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+
 class LockTest(Folder):
     def test_a_second_recorder_is_refused_and_the_first_goes_on(self):
         seconds = []
 
         def hook(number: int, unit: Any) -> None:
             if number in (1, 5):
-                command = [sys.executable, os.path.join(HERE, "bench.py"), "--cases", self.cases, "--system",
-                           "triage_task:rules", "--trials", "3", "--log", self.log, "--out", self.out, "--resume"]
-                seconds.append(subprocess.run(command, text=True, capture_output=True, timeout=30))
+                seconds.append(python(BENCH, "--cases", self.cases, "--system", "triage_task:rules", "--trials", "3",
+                                      "--log", self.log, "--out", self.out, "--resume"))
 
         self.assertEqual(self.record(system=System(hook)).status, 0)
         for second in seconds:
@@ -924,6 +946,10 @@ class LockTest(Folder):
     def test_a_refused_recorder_lets_go_of_the_log(self):
         self.record()
         self.assert_refused(self.record("--resume", "--trials", "4"), "differ in trials")
+        with open(self.log, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.write(b"not JSON")
+        self.assert_refused(self.record("--resume"), "not JSON")
         with open(self.log, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -980,11 +1006,6 @@ class DiskTest(Folder):
 
 
 # === Progress and the command line ===
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 class ProgressTest(unittest.TestCase):
@@ -1077,6 +1098,24 @@ class ProgressTest(unittest.TestCase):
 
 
 class CommandTest(Folder):
+    def test_errors_and_warnings_begin_on_a_line_of_their_own(self):
+        def hook(number: int, unit: Any) -> None:
+            if number == 5:
+                raise RunError("answers 404")
+
+        with mock.patch.dict(os.environ, {"TERM": "xterm"}):
+            result = self.record(system=System(hook), terminal=True, timer=itertools.count().__next__)
+        drawn, _, error = result.err.split("\n")[1].rpartition("\r\x1b[K")
+        self.assertTrue(drawn.endswith("retries 0\x1b[K"), drawn)
+        self.assertTrue(error.startswith("error: case 'c1' trial 2: answers 404; 4 of 9 trials are kept"), error)
+
+    def test_a_trial_s_time_is_measured_and_its_moment_is_told(self):
+        now = [0.0]
+        self.record(system=System(lambda number, unit: now.append(now[-1] + 0.25 * number)), timer=lambda: now[-1],
+                    clock=lambda: 86400.5)
+        self.assertEqual([row["elapsed_s"] for row in self.rows()], [0.25 * number for number in range(1, 10)])
+        self.assertEqual({row["at"] for row in self.rows()}, {"1970-01-02T00:00:00.500Z"})
+
     def test_options_that_cannot_be_are_refused_before_anything_is_begun(self):
         for more, words in ((("--trials", "0"), "--trials 0"), (("--workers", "0"), "--workers is at least 1"),
                             (("--retries", "-1"), "--retries"), (("--timeout", "0"), "--timeout above 0"),
@@ -1085,7 +1124,7 @@ class CommandTest(Folder):
                             (("--shard", "2"), "give K/N"), (("--shard=-1/-1",), "give K/N"),
                             (("--split", "heldout"), "no case in split heldout"),
                             (("--out", self.log), "would take the place of"),
-                            (("--out", self.cases), "would take the place of"),
+                            (("--out", self.cases), "it is read as well"),
                             (("--out", self.path("no/run.json")), "no folder")):
             with self.subTest(more=more):
                 system = System()
@@ -1102,14 +1141,20 @@ class CommandTest(Folder):
         result = self.record(system=Odd())
         self.assertEqual((result.status, result.err.splitlines()[2:]), (0, [
             "warning: 3 of 9 trials: incomplete, Incomplete: nothing came (first: case 'c0' trial 1)",
-            "warning: 3 of 9 trials: incomplete, NoAnswer: the output is no answer of triage_task "
-            "(first: case 'c0' trial 2)",
+            ("warning: 3 of 9 trials: incomplete, NoAnswer: the output is no answer of triage_task "
+             "(first: case 'c0' trial 2)"),
             "warning: 2 of 9 trials: slow: (first: case 'c2' trial 2)"]))
 
+    @unittest.skipUnless(bench.__doc__, "python3 -OO takes docstrings away")
+    def test_the_command_in_the_docstring_prints_what_stands_below_it(self):
+        result = bench_main("--cases", os.path.join(HERE, "cases-robustness.json"), "--system", "triage_task:rules",
+                            "--trials", "5", "--log", self.log, "--out", self.out)
+        self.assertEqual(result.status, 0, result.err)
+        self.assertIn(result.out.partition(";")[0], str(bench.__doc__))
+
     def test_the_command_runs_isolated_and_optimised(self):
-        command = [sys.executable, "-I", "-OO", "-W", "error", os.path.join(HERE, "bench.py"), "--cases", self.cases,
-                   "--system", "triage_task:rules", "--log", self.log, "--out", self.out, "--quiet"]
-        done = subprocess.run(command, cwd=self.folder, text=True, capture_output=True, timeout=30)
+        done = python("-I", "-OO", "-W", "error", BENCH, "--cases", self.cases, "--system", "triage_task:rules",
+                      "--log", self.log, "--out", self.out, "--quiet", cwd=self.folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("3 of 3 trials pass", done.stdout)
 

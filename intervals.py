@@ -1,0 +1,739 @@
+"""How sure can we be of a mean difference? Numbers in, intervals out.
+
+    question                                        function             unit that decides
+    ----------------------------------------------  -------------------  ----------------------
+    what would other draws of these cases give?     sampled_interval     case, seeded, published
+    the same, without the luck of the seed          exact_interval       case
+    its whole distribution, for a picture           exact_distribution   case
+    what would other draws of the sources give?     source_interval      source group
+    which means does a sign-flip test not reject?   sign_flip            source group, or case
+    does a slice stand out among all looked at?     adjusted_p_values    source group
+    how many pairs does a narrower interval need?   required_pairs       case
+
+    $ python3 -c "import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], unit=5))"
+    0 4/15
+
+Files read or written: none. Nothing is printed, and nothing of ours is imported.
+
+Differences are whole numbers `ks` over one `unit`: a case that went from 3 to 5 passes of 5 trials is 2 over unit 5. A
+source group is (number of its cases, sum of their ks). Every interval is a pair of Fractions in score units.
+
+How the exact ones work. A resampled mean is a sum over a size, and a resample is two half resamples. For one half, the
+weights of all (size, sum) are counted in whole numbers, packed side by side into one big integer, where a shift and an
+addition count for all of them at once. Two sorted halves then give P(mean <= t) without ever being combined. Weights
+are only rounded down and tails only dropped, never the other way: so what is missing from the known total bounds the
+error of every probability, whatever was lost where. Whether a probability reaches 0.025 is decided outside that bound;
+inside it, all is done again more exactly, in the end without any loss.
+"""
+
+import cmath
+import functools
+import itertools
+import math
+import operator
+import random
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple, TypeVar
+
+LEVEL = 0.95
+RESAMPLES = 2000
+SEED = 20261020
+SIGN_PATTERNS = 10_000       # drawn for adjusted p-values beyond EVERY_PATTERN groups
+EVERY_PATTERN = 16           # groups up to which all 2 ** 16 sign patterns are gone through
+FINEST_UNIT = 1_000_000      # scores of more than six decimals have no common grid worth the name
+WORK_BUDGET = 3_000_000_000  # nanoseconds by estimate, not by the clock: every machine must choose the same method
+
+Groups = Sequence[tuple[int, int]]
+
+
+class Distribution(NamedTuple):
+    """Shares of the resampled mean in bins of equal width: bin i starts at start + i * width, in score units."""
+    start: float
+    width: float
+    shares: list[float]
+
+
+class SourceInterval(NamedTuple):
+    """The interval by source group, P(mean <= 0) as `no_gain_share`, and how both were found."""
+    interval: tuple[Fraction, Fraction]
+    no_gain_share: Fraction | float
+    method: str
+
+
+class SignFlip(NamedTuple):
+    """The interval (None: `reason` says why), the two-sided p-value at 0, and how both were found."""
+    interval: tuple[Fraction, Fraction] | None
+    p_value: Fraction | float
+    groups: int
+    method: str
+    reason: str | None
+
+
+def _tail(level: float) -> Fraction:
+    """Return the share beyond one end of an interval, exactly: 1/40 for the level 0.95, which is no float."""
+    if not 0 < level < 1:
+        raise ValueError(f"level {level} is not between 0 and 1")
+    return (1 - Fraction(str(level))) / 2
+
+
+# === The seeded stream ================================================================================================
+
+class IndexStream:
+    """Indices from a seed: the very ones that random.Random(seed).randrange(n) gives, about ten times as fast.
+
+    randrange(n) takes the top n.bit_length() bits of one 32-bit word of the generator, and of another word when they
+    make n or more. Here one getrandbits gives a whole block of words, the first word lowest. A block never holds more
+    words than indices are missing, so none is left over, and the generator ends where the plain loop leaves it.
+
+    >>> plain = random.Random(7)
+    >>> list(IndexStream(7).indices(44, 5)) == [plain.randrange(44) for _ in range(5)]
+    True
+    """
+
+    _BLOCK = 1 << 16
+    _FORWARD = slice(None, None, 1 if sys.byteorder == "little" else -1)
+
+    def __init__(self, seed: int) -> None:
+        self.generator = random.Random(seed)
+        self._masks: dict[int, int] = {}
+
+    def _tries(self, n: int, count: int) -> bytes:
+        """Return up to `count` tries at an index below n, not yet rejected, 4 bytes each in this machine's order."""
+        bits, count = n.bit_length(), min(count, self._BLOCK)
+        if bits not in self._masks:
+            self._masks[bits] = int.from_bytes(((1 << bits) - 1).to_bytes(4, "little") * self._BLOCK, "little")
+        tops = self.generator.getrandbits(32 * count) >> 32 - bits & self._masks[bits]
+        return tops.to_bytes(4 * count, sys.byteorder)
+
+    def indices(self, n: int, count: int) -> Sequence[int]:
+        """Return the next `count` indices in range(n): bytes for n up to 255, else an array.
+
+        Raises ValueError unless 0 < n < 2**32: beyond, randrange takes more than one word for an index.
+        """
+        if not 0 < n < 1 << 32:
+            raise ValueError(f"cannot draw from {n} items: need 1 to 2**32 - 1")
+        found, rejected = bytearray() if n < 256 else array("I"), bytes(range(n, 256))
+        while missing := count - len(found):
+            tries = self._tries(n, missing)
+            if n < 256:
+                found += tries[self._FORWARD][::4].translate(None, rejected)
+            else:
+                found.extend([i for i in memoryview(tries).cast("I")[self._FORWARD] if i < n])
+        return found
+
+    def sums(self, values: Sequence[int], repeats: int) -> list[int]:
+        """Return `repeats` sums, each of len(values) values drawn with replacement."""
+        n, low = len(values), min(values)
+        span = max(values) - low
+        if n < 256:
+            drawn, starts = self.indices(n, n * repeats), range(0, n * repeats, n)
+            if span < 256:       # all draws are looked up by one call, and a sum over bytes is fast
+                drawn = drawn.translate(bytes(value - low for value in values).ljust(256))
+                return [sum(drawn[i:i + n]) + n * low for i in starts]
+            return [sum([values[j] for j in drawn[i:i + n]]) for i in starts]
+        # One lookup a try, rejected or not: a value carries a 1 above all digits of the sum, a rejected try is 0.
+        digits = (n * span).bit_length()
+        table = [value - low + (1 << digits) for value in values] + [0] * ((1 << n.bit_length()) - n)
+        sums = []
+        for _ in range(repeats):
+            total, missing = n * low, n
+            while missing:
+                part = sum([table[i] for i in memoryview(self._tries(n, missing)).cast("I")])
+                missing -= part >> digits
+                total += part & (1 << digits) - 1
+            sums.append(total)
+        return sums
+
+
+def sampled_interval(ks: Sequence[int], unit: int, stream: IndexStream, resamples: int = RESAMPLES,
+                     level: float = LEVEL) -> tuple[Fraction, Fraction]:
+    """Return the percentile bootstrap interval of the mean of ks / unit, from `resamples` draws of the stream.
+
+    The ends are the sorted means at floor(a R) and ceil((1 - a) R) - 1, with a = (1 - level) / 2. Assumes that the
+    cases are independent. Raises ValueError on no cases. Efron & Tibshirani (1993), An Introduction to the Bootstrap.
+
+    >>> sampled_interval([0, 0, 0, 1, 1, 3], 5, IndexStream(SEED))
+    (Fraction(1, 30), Fraction(11, 30))
+    """
+    if not ks:
+        raise ValueError("an interval needs at least one case")
+    return _ends([Fraction(total, len(ks) * unit) for total in sorted(stream.sums(ks, resamples))], level)
+
+
+def _ends(ordered: Sequence[Fraction], level: float) -> tuple[Fraction, Fraction]:
+    """Return the percentile interval of sorted resampled means."""
+    tail = _tail(level) * len(ordered)
+    return ordered[math.floor(tail)], ordered[math.ceil(len(ordered) - tail) - 1]
+
+
+def _pack(columns: Sequence[Sequence[int]]) -> tuple[list[int], Callable[[int], list[int]]]:
+    """Return one integer a position that holds all columns' values, and what takes a sum of such integers apart.
+
+    One lookup and one addition then serve every column. Holds for sums of at most as many terms as a column has.
+    """
+    width = (len(columns[0]) * max(abs(value) for column in columns for value in column)).bit_length() + 2
+    places, half = range(0, width * len(columns), width), 1 << width - 1
+    bias = sum(half << place for place in places)
+    packed = [sum(value << place for value, place in zip(values, places)) for values in zip(*columns)]
+    return packed, lambda total: [(total + bias >> place & 2 * half - 1) - half for place in places]
+
+
+# === Exact shares of a resampled mean =================================================================================
+
+_Terms = tuple[tuple[int, int, int], ...]      # what one draw may add: (size, sum, in how many of its ways)
+_Leg = tuple[tuple[_Terms, int], ...]          # draws in a row: (terms, how many such draws)
+_Answer = TypeVar("_Answer")
+
+# How to find shares, in this order: (part of the budget it may cost, bits of a weight, standard deviations kept).
+# Bits None: lose nothing. Bits 0: waves. More than the budget is spent only where less has left a decision open.
+_ATTEMPTS = ((1 / 8, None, None), (1 / 8, 53, 6.5), (1, 0, None), (1, 53, 6.5), (3, 110, 12), (4, None, None))
+
+
+class _Plan(NamedTuple):
+    """A resample: all its draws, and the legs that lead to its halves (one journey past both, or one to each)."""
+    draws: _Leg
+    journeys: tuple[tuple[_Leg, ...], ...]
+
+
+class _Half(NamedTuple):
+    """Half of a resample: in `weights[i]` ways its draws give `sizes[i]` cases whose ks sum to `sums[i]`."""
+    sizes: list[int]
+    sums: list[int]
+    weights: list[int]
+    whole: int          # what the weights would add up to had nothing been lost, rounded up
+
+
+class _TooMuch(Exception):
+    """The work would exceed the budget."""
+
+
+class _Undecided(Exception):
+    """A probability lies so near a limit that what was lost could tip the scales."""
+
+
+def _centre_and_spread(draws: _Leg) -> tuple[float, float]:
+    """Return about the mean and the standard deviation of sum / size after these draws."""
+    size, total = (sum(repeats * sum(term[axis] * term[2] for term in terms) / sum(term[2] for term in terms)
+                       for terms, repeats in draws) for axis in (0, 1))
+    size = size or 1.0                             # no draw at all adds no size
+    centre, variance = total / size, 0.0
+    for terms, repeats in draws:
+        rests, ways = [total - centre * size for size, total, _ in terms], [ways for _, _, ways in terms]
+        mean = sum(map(operator.mul, rests, ways)) / sum(ways)
+        variance += repeats * sum((rest - mean) ** 2 * way for rest, way in zip(rests, ways)) / sum(ways)
+    return centre, math.sqrt(variance) / size
+
+
+class _Step:
+    """One draw on a lattice: its moves (rows, columns, ways) from the place of its least size and least sum."""
+
+    def __init__(self, terms: _Terms, slope: int, row: int, column: int) -> None:
+        self.ways = sum(ways for _, _, ways in terms)
+        self.size = min(size for size, _, _ in terms)
+        self.sum = min(total - slope * size for size, total, _ in terms)
+        self.moves = [((size - self.size) // row, (total - slope * size - self.sum) // column, ways)
+                      for size, total, ways in terms]
+        self.far = [max(move[axis] for move in self.moves) for axis in (0, 1)]
+        self.mean = [sum(move[axis] * move[2] for move in self.moves) / self.ways for axis in (0, 1)]
+        self.variance = [sum((move[axis] - self.mean[axis]) ** 2 * move[2] for move in self.moves) / self.ways
+                         for axis in (0, 1)]
+
+
+class _Lattice:
+    """The places (size, sum) that draws can lead to, and the cheapest way to count the ways that lead there.
+
+    A row holds the places of one size, a column those of one sum, less `slope` a case (which keeps rows short when
+    every case gains). Weights are rounded down to `bits` bits, and places further from the mean than `reach` standard
+    deviations are dropped; None loses nothing. `count` yields the half after each leg; the next leg goes on from there.
+    """
+
+    def __init__(self, journey: tuple[_Leg, ...], bits: int | None, reach: float | None) -> None:
+        draws = sum(journey, ())
+        self.slope = round(_centre_and_spread(draws)[0])
+        self.row = math.gcd(*(size - terms[0][0] for terms, _ in draws for size, _, _ in terms)) or 1
+        self.column = math.gcd(*(total - terms[0][1] - self.slope * (size - terms[0][0])
+                                 for terms, _ in draws for size, total, _ in terms)) or 1
+        self.legs = [[(_Step(terms, self.slope, self.row, self.column), repeats) for terms, repeats in leg]
+                     for leg in journey]
+        self.steps = steps = sum(self.legs, [])
+        self.bits = bits or math.ceil(sum(repeats * math.log2(step.ways) for step, repeats in steps)) + 1
+        self.reach = reach
+        self.far = [sum(repeats * step.far[axis] for step, repeats in steps) for axis in (0, 1)]
+        self.widest = [max(step.far[axis] for step, _ in steps) for axis in (0, 1)]
+        self.cost, self.count = min(self._costs(), key=operator.itemgetter(0))
+
+    def _window(self, axis: int, mean: float, variance: float) -> tuple[int, int]:
+        """Return the first row or column to keep about a mean, and how many."""
+        end = self.far[axis] + 1
+        if self.reach is None:
+            return 0, end
+        kept = min(end, 2 * math.ceil(self.reach * math.sqrt(variance)) + self.widest[axis] + 1)
+        return max(0, min(math.ceil(mean - (kept - 1) / 2), end - kept)), kept
+
+    def _costs(self) -> Iterator[tuple[float, Callable[[], Iterator[_Half]]]]:
+        """Yield (nanoseconds, method): as measured on one machine, and with 18 questions to the halves."""
+        ask = 300 + 18 * (400 + 1.2 * (self.bits / 30) ** 2)
+        rows, columns = (self._window(axis, 0, sum(repeats * step.variance[axis] for step, repeats in self.steps))[1]
+                         for axis in (0, 1))
+        moves = sum(repeats * len(step.moves) for step, repeats in self.steps)
+        yield rows * (moves * (100 + 0.02 * columns * (self.bits + 9)) + columns * ask), self._packed
+        if rows == 1 and len(self.legs[0]) == 1:
+            squaring = functools.partial(self._packed, by_squaring=True)
+            yield 9 * (columns * (2 * self.bits + 9) / 30) ** 1.585 + columns * ask, squaring
+        cost, found, places = 0, 1, (self.far[0] + 1) * (self.far[1] + 1)
+        for step, repeats in self.steps:
+            for i in range(repeats):
+                cost += 200 * found * len(step.moves)
+                found = min(found * (len(step.moves) + i) // (i + 1), places)     # multisets: draws have no order
+                if cost > 8 * WORK_BUDGET:
+                    break
+        yield cost + found * ask, self._scattered
+
+    def _packed(self, by_squaring: bool = False) -> Iterator[_Half]:
+        """Count with each row packed into one integer, where a move shifts all places at once.
+
+        Draw after draw, or by square and multiply: for many equal draws that stay in one row.
+        """
+        most = max(step.ways for step, _ in self.steps).bit_length()
+        width = (self.bits + max(most, self.bits * by_squaring) + 9) // 8      # bytes of a place, with room for products
+        place = ((2 << self.bits) - 1).to_bytes(width, "little")
+        faint = 0 if self.reach is None else 1 << self.bits // 5               # less is not worth a question
+        rows, column, cut, log_ways, mean, variance = {0: 1}, 0, 0, 0.0, [0.0, 0.0], [0.0, 0.0]
+        for number, leg in enumerate(self.legs):
+            for step, repeats in leg:
+                moves: dict[int, list[tuple[int, int]]] = defaultdict(list)
+                for down, across, ways in step.moves:
+                    moves[down].append((across * width * 8, ways))
+                whole = {down: sum(ways << shift for shift, ways in pairs) for down, pairs in moves.items()}
+                binary = f"{repeats:b}".replace("1", "2+").replace("0", "2")
+                for sign in binary if by_squaring and number == 0 else "+" * repeats:
+                    if sign == "2":
+                        rows, column, cut, log_ways = {0: rows[0] * rows[0]}, 2 * column, 2 * cut, 2 * log_ways
+                        mean, variance = [2 * value for value in mean], [2 * value for value in variance]
+                    else:
+                        drawn: dict[int, int] = defaultdict(int)
+                        for row, packed in rows.items():
+                            for down, pairs in moves.items():      # few shifts are faster than one multiplication
+                                drawn[row + down] += packed * whole[down] if len(pairs) > 40 else sum(
+                                    [(packed if ways == 1 else packed * ways) << shift for shift, ways in pairs])
+                        rows, log_ways = drawn, log_ways + math.log2(step.ways)
+                        mean, variance = ([*map(operator.add, mean, step.mean)],
+                                          [*map(operator.add, variance, step.variance)])
+                    (first, height), (start, breadth) = map(self._window, (0, 1), mean, variance)
+                    start, excess = max(start, column), max(0, math.ceil(log_ways - cut - self.bits))
+                    mask = int.from_bytes(place * breadth, "little")
+                    rows = {row: packed >> (start - column) * width * 8 + excess & mask
+                            for row, packed in rows.items() if first <= row < first + height}
+                    column, cut = start, cut + excess
+            lines = {row: packed.to_bytes(-(-packed.bit_length() // 8 // width) * width, "little")
+                     for row, packed in rows.items()}
+            yield self._half(number, cut, ((row, column + i // width, weight) for row, line in lines.items()
+                                           for i in range(0, len(line), width)
+                                           if (weight := int.from_bytes(line[i:i + width], "little")) > faint))
+
+    def _scattered(self) -> Iterator[_Half]:
+        """Count in a dictionary, draw after draw: for few places far apart."""
+        end = self.far[1] + 1
+        places, log_ways, cut = {0: 1}, 0.0, 0
+        for number, leg in enumerate(self.legs):
+            for step, repeats in leg:
+                moves = [(row * end + column, ways) for row, column, ways in step.moves]
+                for _ in range(repeats):
+                    drawn: dict[int, int] = defaultdict(int)
+                    for place, weight in places.items():
+                        for move, ways in moves:
+                            drawn[place + move] += weight * ways
+                    log_ways += math.log2(step.ways)
+                    excess = max(0, math.ceil(log_ways - cut - self.bits))
+                    places = {place: weight >> excess for place, weight in drawn.items() if weight >> excess}
+                    cut += excess
+            yield self._half(number, cut, ((*divmod(place, end), weight) for place, weight in places.items()))
+
+    def _half(self, number: int, cut: int, places: Iterable[tuple[int, int, int]]) -> _Half:
+        """Return the half of places (row, column, weight) after leg `number`, whose weights lost `cut` bits."""
+        steps = sum(self.legs[:number + 1], [])
+        size, total = sum(repeats * step.size for step, repeats in steps), sum(repeats * step.sum for step, repeats in steps)
+        half = _Half([], [], [], -(-math.prod(step.ways ** repeats for step, repeats in steps) >> cut))
+        for row, column, weight in places:
+            half.sizes.append(size + self.row * row)
+            half.sums.append(total + self.column * column + self.slope * half.sizes[-1])
+            half.weights.append(weight)
+        return half
+
+
+class _Mean:
+    """The distribution of a resampled mean in ks: quantiles and shares, from what a subclass says of any t.
+
+    A subclass sets `whole`, `lost` and `sizes` (the sizes a resample can have), and defines mass(t).
+    """
+    whole: int
+    lost: int | float
+    sizes: Sequence[int]
+
+    def __init__(self, plan: _Plan) -> None:
+        means = [Fraction(total, size) for terms, _ in plan.draws for size, total, _ in terms if size]
+        self.least, self.most = min(means), max(means)
+        self.centre, self.spread = _centre_and_spread(plan.draws)
+
+    def mass(self, t: Fraction) -> int | float:
+        """Return the weight found at means up to t: at most `lost` less than there is, of `whole` in all."""
+        raise NotImplementedError
+
+    def share(self, t: Fraction) -> Fraction | float:
+        """Return P(mean <= t): exactly where nothing was lost, else as a float."""
+        mass = Fraction(self.mass(t))
+        return float((mass + Fraction(self.lost) / 2) / self.whole) if self.lost else mass / self.whole
+
+    def quantile(self, share: Fraction) -> Fraction:
+        """Return the smallest mean t with P(mean <= t) >= share. Raises _Undecided."""
+        low, high = self.least - 1, self.most             # P is 0 at the one and 1 at the other
+        gaps, streak = [-9.0, 9.0], 0                     # how far P is from the share there; moves of one end in a row
+
+        def score(probability: float) -> float:           # Tukey's lambda: a normal quantile to 1%, and never infinite
+            return 4.91 * (probability ** 0.14 - (1 - probability) ** 0.14)
+
+        def ask(t: Fraction) -> None:
+            nonlocal low, high, streak
+            mass = self.mass(t)
+            reached = mass >= share * self.whole
+            if not reached and mass + self.lost >= share * self.whole:
+                raise _Undecided
+            gap = score(mass / self.whole) - score(float(share))
+            streak = max(1, streak + 1) if reached else min(-1, streak - 1)
+            if reached:
+                high, gaps[1] = t, max(gap, 1e-9)
+            else:
+                low, gaps[0] = t, min(gap, -1e-9)
+            if abs(streak) > 1:                           # Illinois: so that the other end moves, too
+                gaps[0 if reached else 1] /= 2
+
+        # Close in by false position, for scores are almost a straight line in t, from a normal guess on. Any t will do
+        # until few means are left between low and high; then only these.
+        guess = self.centre + self.spread * score(float(share))
+        tries = [Fraction(guess - self.spread / 4), Fraction(guess + self.spread / 4)]
+        while True:
+            ends = [(size, size * low.numerator // low.denominator + 1, size * high.numerator // high.denominator + 1)
+                    for size in self.sizes]
+            part = Fraction(0.5 if abs(streak) > 2 else min(max(gaps[0] / (gaps[0] - gaps[1]), 0.001), 0.999))
+            if sum(end - start for _, start, end in ends) <= 24 + 4 * len(ends):
+                means = sorted({Fraction(total, size) for size, start, end in ends for total in range(start, end)})
+                if len(means) == 1:
+                    return means[0]
+                ask(means[min(round(part * len(means)), len(means) - 2)])
+            else:
+                t, gap = tries.pop() if tries else low + (high - low) * part, high - low
+                grid = 2 ** max(0, 12 + gap.denominator.bit_length() - gap.numerator.bit_length())
+                t = Fraction(round(t * grid), grid)
+                if low < t < high:
+                    ask(t)
+
+
+class _Halves(_Mean):
+    """A mean whose resamples are counted as pairs of halves, each sorted by how far it lies above t."""
+
+    def __init__(self, plan: _Plan, halves: list[_Half]) -> None:
+        super().__init__(plan)
+        self.first, self.second = halves[-1], halves[0]
+        self.whole = self.first.whole * self.second.whole
+        self.lost = self.whole - sum(self.first.weights) * sum(self.second.weights)
+        if self.lost:
+            self.lost += self.first.whole + self.second.whole           # by as much `whole` may be rounded up
+        start, end = (limit(self.first.sizes) + limit(self.second.sizes) for limit in (min, max))
+        self.sizes = range(start or 1, end + 1)
+
+    def mass(self, t: Fraction) -> int:
+        p, q = t.numerator, t.denominator
+
+        def ranked(half: _Half) -> tuple[list[int], list[int]]:
+            heights = [q * total - p * size for size, total in zip(half.sizes, half.sums)]
+            order = sorted(range(len(heights)), key=heights.__getitem__)
+            return [heights[i] for i in order], [half.weights[i] for i in order]
+
+        heights, weights = ranked(self.second)
+        running = list(itertools.accumulate(weights, initial=0))
+        others, weights = (heights, weights) if self.first is self.second else ranked(self.first)
+        fitting = map(bisect_right, itertools.repeat(heights), map(operator.neg, others))
+        return sum(map(operator.mul, weights, map(running.__getitem__, fitting)))
+
+
+class _Waves(_Mean):
+    """A mean of equal draws on a grid too fine to count on: shares from the waves (Fourier terms) of the sum.
+
+    On a cycle long enough to hold the sum but for 1e-12 (Bernstein's bound), P(sum <= t) is a sum over frequencies k of
+    phi ** draws, phi being the mean of the draw's unit vectors, each turned by k times its value. Where |phi| is below
+    `still`, the power is below 1e-13 and the wave can go. |phi| changes by no more than `speed` a frequency, so one
+    look proves many of them still; neighbouring values turn almost alike, so their blocks change far more slowly, and
+    |phi| is at most the sum of theirs. In floats, with a bound, if cos and sin err by less than 2 ** -51.
+    """
+
+    def __init__(self, plan: _Plan, budget: float) -> None:
+        super().__init__(plan)
+        (terms, draws), *others = plan.draws
+        size, base, _ = terms[0]
+        if others or any(term[0] != size for term in terms):
+            raise _TooMuch                                              # it would take waves in two dimensions
+        self.sizes, self.whole = [size * draws], 1
+        self.step = math.gcd(*(total - base for _, total, _ in terms)) or 1
+        middle = round((self.centre * size - base) / self.step)
+        values = [(total - base) // self.step - middle for _, total, _ in terms]
+        weights = [ways / sum(term[2] for term in terms) for _, _, ways in terms]
+        mean = math.fsum(map(operator.mul, values, weights))
+        variance = math.fsum((value - mean) ** 2 * weight for value, weight in zip(values, weights))
+        most = max(map(abs, values)) + 1
+        radius = math.ceil(10 * most + math.sqrt(100 * most * most + 60 * draws * variance)) + 1
+        self.cycle, self.start = 2 * radius + 1, math.floor(draws * mean) - radius
+        self.origin = draws * (base + self.step * middle)               # the sum from which steps are counted
+
+        turn, still = 2 * math.pi / self.cycle, math.exp(-30 / draws) - 1e-12 - 4e-15 * most
+        length = max(3, round((1.77 / still) ** 2))
+        blocks = [slice(i, i + length) for i in range(0, len(values), length)]
+        speed, block_speed = (turn * 1.000001 * math.fsum(
+            weight * abs(value - values[block][len(values[block]) // 2] * relative) for block in blocks
+            for value, weight in zip(values[block], weights[block])) + 1e-300 for relative in (0, 1))
+        turned, look, looks, k = [value * turn for value in values], 110 * len(values) + 150 * len(blocks), 0, 1
+        self.waves: list[tuple[int, complex]] = []
+        self.lost = 2e-12 + 4e-13 * math.log(self.cycle)
+        while 2 * k < self.cycle:
+            looks += 1
+            if looks * look > budget or looks == 4000 and looks * look * self.cycle / k > 4 * budget:
+                raise _TooMuch                                          # or it is going to be
+            vectors = list(map(cmath.rect, weights, [k * angle for angle in turned]))
+            parts = [sum(vectors[block]) for block in blocks]
+            slack = max((still - abs(sum(parts))) / speed, (still - sum(map(abs, parts))) / block_speed)
+            if slack > 0:
+                k += 1 + int(slack)
+                continue
+            angles = [k * value % self.cycle * turn for value in values]
+            phi = complex(math.fsum(map(operator.mul, weights, map(math.cos, angles))),
+                          math.fsum(map(operator.mul, weights, map(math.sin, angles))))
+            back = cmath.rect(1, -(k * (2 * self.start - 1) % (2 * self.cycle)) * turn / 2)
+            self.waves.append((k, phi ** draws * back / (1j * self.cycle * math.sin(k * turn / 2))))
+            self.lost += 1e-14 * draws * abs(phi) ** (draws - 1) / k
+            k += 1
+
+    def mass(self, t: Fraction) -> float:
+        reach = (math.floor(t * self.sizes[0]) - self.origin) // self.step - self.start + 1
+        reach = min(max(reach, 0), self.cycle)
+        vectors = (cmath.rect(1, -(k * reach % self.cycle) * 2 * math.pi / self.cycle) for k, _ in self.waves)
+        return reach / self.cycle - self.lost / 2 + math.fsum(
+            (wave * (1 - vector)).real for (_, wave), vector in zip(self.waves, vectors))
+
+
+def _redrawn(groups: Groups) -> _Plan:
+    """Return the plan of drawing as many groups as there are, with replacement."""
+    terms, n = tuple((*group, count) for group, count in sorted(Counter(groups).items())), len(groups)
+    return _Plan(((terms, n),), ((((terms, n // 2),),) + (((terms, 1),),) * (n % 2),))
+
+
+def _answer(plan: _Plan, question: Callable[[_Mean], _Answer], budget: float) -> _Answer | None:
+    """Return what `question` says of the mean, found as exactly as it needs; None beyond the budget of work."""
+    undecided = False
+    for part, bits, reach in _ATTEMPTS:
+        limit = budget * (part if undecided else min(part, 1))
+        try:
+            return question(_waves(plan, limit) if bits == 0 else _halves(plan, bits, reach, limit))
+        except _Undecided:
+            undecided = True
+        except _TooMuch:
+            pass
+    return None
+
+
+# The last means are kept: an interval, its picture and another level are asked of the same one.
+@functools.lru_cache(maxsize=2)
+def _halves(plan: _Plan, bits: int | None, reach: float | None, budget: float) -> _Mean:
+    lattices = [_Lattice(journey, bits, reach) for journey in plan.journeys]
+    if sum(lattice.cost for lattice in lattices) > budget:
+        raise _TooMuch
+    return _Halves(plan, [half for lattice in lattices for half in lattice.count()])
+
+
+_waves = functools.lru_cache(maxsize=1)(_Waves)
+
+
+# === The exact intervals ==============================================================================================
+
+def exact_interval(ks: Sequence[int], unit: int, level: float = LEVEL,
+                   budget: float = WORK_BUDGET) -> tuple[Fraction, Fraction] | None:
+    """Return the percentile interval of the bootstrap distribution itself, mean of ks / unit: no seed, no resamples.
+
+    The low end is the smallest v with P(mean <= v) >= (1 - level) / 2, the high end the same with (1 + level) / 2.
+    Assumes that the cases are independent. None when the scores have no common grid (unit above FINEST_UNIT) or the
+    work is beyond the budget. Raises ValueError on no cases.
+
+    >>> exact_interval([0, 1], 1)             # means 0, 1/2 and 1 with shares 1/4, 1/2 and 1/4
+    (Fraction(0, 1), Fraction(1, 1))
+    >>> exact_interval([0, 1], 1, level=0.5)  # P(mean <= 0) = 1/4 reaches 1/4, P(mean <= 1/2) = 3/4 reaches 3/4
+    (Fraction(0, 1), Fraction(1, 2))
+    """
+    if not ks:
+        raise ValueError("an interval needs at least one case")
+    if unit > FINEST_UNIT:
+        return None
+    tail = _tail(level)
+    ends = _answer(_redrawn([(1, k) for k in ks]),
+                   lambda mean: (mean.quantile(tail), mean.quantile(1 - tail)), budget)
+    return ends and (ends[0] / unit, ends[1] / unit)
+
+
+def exact_distribution(ks: Sequence[int], unit: int, bins: int = 40,
+                       budget: float = WORK_BUDGET) -> Distribution | None:
+    """Return the bootstrap distribution of the mean of ks / unit in at most `bins` bins, for a picture.
+
+    Bins reach four standard errors to each side or as far as a mean can lie. Each holds equally many of the means
+    that can occur, and none lies on an edge: else bins would be uneven for no reason. None as in exact_interval.
+
+    >>> exact_distribution([0, 1], 1)
+    Distribution(start=-0.25, width=0.5, shares=[0.25, 0.5, 0.25])
+    """
+    if not ks:
+        raise ValueError("a distribution needs at least one case")
+    if unit > FINEST_UNIT:
+        return None
+    n, total = len(ks), sum(ks)
+    step = math.gcd(*(k - ks[0] for k in ks)) or 1
+    reach = 4 * math.sqrt(sum((k - total / n) ** 2 for k in ks))
+    first = n * ks[0] + step * math.floor((max(n * min(ks), total - reach) - n * ks[0]) / step)
+    count = math.floor((min(n * max(ks), total + reach) - first) / step) + 1
+    wide = -(-count // bins)
+    edges = [Fraction(2 * (first + i * wide * step) - step, 2 * n) for i in range(-(-count // wide) + 1)]
+    shares = _answer(_redrawn([(1, k) for k in ks]), lambda mean: [mean.share(edge) for edge in edges], budget)
+    return shares and Distribution(float(edges[0] / unit), wide * step / (n * unit),
+                                   [float(b - a) for a, b in itertools.pairwise(shares)])
+
+
+def source_interval(groups: Groups, unit: int, stream: IndexStream, resamples: int = RESAMPLES, level: float = LEVEL,
+                    budget: float = WORK_BUDGET) -> SourceInterval:
+    """Return the bootstrap interval of the mean over cases when whole source groups are drawn, and P(mean <= 0).
+
+    A resample draws as many groups as there are; its mean weighs every drawn case the same. Exact within the budget
+    of work, else from the stream, which stays untouched by the exact one. Assumes that groups are independent, and
+    promises too much with few: nine groups cover the truth in about 88 of 100 worlds. Raises ValueError on no groups.
+
+    >>> source_interval([(1, 0), (1, 1)], 1, IndexStream(SEED), level=0.5)
+    SourceInterval(interval=(Fraction(0, 1), Fraction(1, 2)), no_gain_share=Fraction(1, 4), method='exact over 3 draws')
+    """
+    if not groups:
+        raise ValueError("an interval needs at least one source group")
+    n, tail = len(groups), _tail(level)
+    exact = _answer(_redrawn(groups),
+                    lambda mean: (mean.quantile(tail), mean.quantile(1 - tail), mean.share(Fraction(0))), budget)
+    if exact:
+        low, high, no_gain = exact
+        method = f"exact over {math.comb(2 * n - 1, n - 1)} draws" if n <= 10 else f"exact, {n} groups"
+        return SourceInterval((low / unit, high / unit), no_gain, method)
+    packed, unpack = _pack([[size for size, _ in groups], [total for _, total in groups]])
+    drawn = map(unpack, stream.sums(packed, resamples))
+    means = sorted(Fraction(total, size * unit) for size, total in drawn)
+    return SourceInterval(_ends(means, level), Fraction(bisect_right(means, 0), resamples),
+                          f"sampled, {resamples} resamples, seed from stream")
+
+
+# === Sign flips =======================================================================================================
+
+def sign_flip(groups: Groups, unit: int, level: float = LEVEL, seed: int = SEED, budget: float = WORK_BUDGET) -> SignFlip:
+    """Return the means that a sign-flip test over source groups does not reject, and its two-sided p-value at 0.
+
+    If each group's difference is symmetric about the true mean, all 2 ** G sign patterns are equally likely, however
+    few the groups. The ends are the floor(a 2 ** G)-th smallest and largest of the means of the non-empty subsets of
+    groups, a = (1 - level) / 2 (Hartigan 1969, typical values); where that is none, the interval is None. Cases
+    without sources are groups of one. Beyond the budget of work, `RESAMPLES` random subsets stand for all, with
+    (1 + k) / (1 + N) as p-value. Raises ValueError on no groups.
+
+    >>> result = sign_flip([(1, k) for k in (1, 2, 3, 4, 5, 6)], 1)
+    >>> result.interval, result.p_value, result.method
+    ((Fraction(1, 1), Fraction(6, 1)), Fraction(1, 32), 'exact, 64 sign patterns')
+    """
+    if not groups:
+        raise ValueError("a sign-flip test needs at least one group")
+    n, tail = len(groups), _tail(level)
+    needed = next(g for g in itertools.count(1) if math.floor(tail * 2 ** g))
+    reason = None if n >= needed else f"fewer than {needed} groups carry no {100 * level:g}% interval"
+    # Turned so that the sum is not negative: then p is twice the share of subsets whose sum is not positive.
+    turn = -1 if sum(total for _, total in groups) < 0 else 1
+    groups = sorted((size, turn * total) for size, total in groups)
+    halves = [tuple((((0, 0, 1), (*group, 1)), times) for group, times in Counter(half).items())
+              or ((((0, 0, 1),), 1),) for half in (groups[::2], groups[1::2])]
+    plan = _Plan(sum(halves, ()), tuple((half,) for half in halves))
+
+    def question(mean: _Mean) -> tuple[list[Fraction], Fraction | float]:
+        rank = math.floor(tail * 2 ** n)               # counted from 1, for the empty subset is below every t
+        ends = [] if reason else [mean.quantile(Fraction(place + 1, 2 ** n)) for place in (rank, 2 ** n - rank)]
+        return ends, 2 * mean.share(Fraction(0))
+
+    if answer := _answer(plan, question, budget):
+        ends, p_value = answer
+        method = f"exact, {2 ** n if n <= EVERY_PATTERN else f'2**{n}'} sign patterns"
+    else:
+        packed, unpack = _pack([[size for size, _ in groups], [total for _, total in groups]])
+        subsets = [unpack(total) for total in _subset_sums(packed, RESAMPLES, seed)]
+        means, whole = sorted(Fraction(total, size) for size, total in subsets if size), sum(total for _, total in groups)
+        rank = max(1, math.floor(tail * (len(means) + 1)))
+        ends = [means[rank - 1], means[-rank]]
+        p_value = Fraction(1 + sum(not 0 < total < whole for _, total in subsets), 1 + RESAMPLES)
+        method = f"sampled, {RESAMPLES} sign patterns, seed {seed}"
+    low, high = sorted(turn * end / unit for end in ends) if ends else (None, None)
+    return SignFlip(ends and (low, high) or None, min(p_value, 1), n, method, reason)
+
+
+def _subset_sums(values: Sequence[int], count: int, seed: int) -> Iterator[int]:
+    """Yield `count` sums of random subsets of the values, each value in with probability 1/2."""
+    generator, digits = random.Random(seed), bytes.maketrans(b"01", b"\0\1")
+    for _ in range(count):
+        chosen = f"{generator.getrandbits(len(values)):0{len(values)}b}".encode().translate(digits)
+        yield sum(itertools.compress(values, chosen))
+
+
+def adjusted_p_values(slices: Sequence[Sequence[int]], seed: int = SEED) -> tuple[list[Fraction], str]:
+    """Return a p-value a slice that allows for all the slices looked at, and the method: the single-step maximum.
+
+    slices[j][g] is the sum of ks of slice j's cases in source group g (0 where it has none). A sign pattern turns
+    whole groups, in all slices alike, so slices that share cases move together. The statistic of a slice is its
+    |signed sum| over the root of its sum of squares; its p-value is the share of patterns under which the largest
+    statistic of any slice is at least the one observed. A slice without any difference has p = 1. Exact for up to
+    EVERY_PATTERN groups, else SIGN_PATTERNS random patterns and (1 + k) / (1 + N). Westfall & Young (1993).
+
+    >>> adjusted_p_values([[1, 1, 1, 1], [1, 0, 0, 0]])
+    ([Fraction(1, 8), Fraction(1, 1)], 'exact, 16 sign patterns')
+    """
+    n = len(slices[0]) if slices else 0
+    squares = [sum(value * value for value in column) for column in slices]
+    common = math.lcm(*(square for square in squares if square))
+    weights = [common // square if square else 0 for square in squares]    # so squared statistics are whole numbers
+    observed = [sum(column) ** 2 * weight for column, weight in zip(slices, weights)]
+    if n <= EVERY_PATTERN:
+        largest, method = [0] * 2 ** max(0, n - 1), f"exact, {2 ** n} sign patterns"
+        for column, weight in zip(slices, weights):
+            sums = list(column[:1])                    # the first sign may stay: turning all signs changes nothing
+            for value in column[1:]:
+                sums = [total + value for total in sums] + [total - value for total in sums]
+            largest = list(map(max, largest, [total * total * weight for total in sums]))
+    else:
+        packed, unpack = _pack(slices)
+        totals, method = [sum(column) for column in slices], f"sampled, {SIGN_PATTERNS} sign patterns, seed {seed}"
+        largest = [max((2 * part - total) ** 2 * weight for part, total, weight in zip(unpack(subset), totals, weights))
+                   for subset in _subset_sums(packed, SIGN_PATTERNS, seed)]
+    largest.sort()
+    own = n > EVERY_PATTERN                            # the observed pattern is one of those drawn
+    return [Fraction(own + len(largest) - bisect_left(largest, value), own + len(largest)) for value in observed], method
+
+
+# === Planning =========================================================================================================
+
+def required_pairs(sd: float, half_width: float, z: float = 1.96) -> int:
+    """Return how many pairs an interval of mean +- half_width needs when their differences have this deviation.
+
+    Both are in score units; z is the normal quantile of the level. Decimals are taken as written, so 100.0 pairs stay
+    100. Raises ValueError unless half_width > 0 and sd >= 0.
+
+    >>> required_pairs(0.18, 0.05), required_pairs(0.31, 0.05)
+    (50, 148)
+    """
+    if half_width <= 0 or sd < 0:
+        raise ValueError(f"half_width {half_width} must be above 0 and sd {sd} not below")
+    return math.ceil((Fraction(str(z)) * Fraction(str(sd)) / Fraction(str(half_width))) ** 2)

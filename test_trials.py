@@ -1,0 +1,497 @@
+"""Does the reader take what a trial log says, exactly, and refuse what it cannot mean?"""
+
+import doctest
+import json
+import os
+import random
+import sys
+import tempfile
+import unittest
+from fractions import Fraction
+from unittest import mock
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import trials
+from harness import Case as SetCase
+from harness import CaseSet, RunError
+from trials import Trial
+
+
+def line(task_id="c0", seed=0, config="A", score=1, **more):
+    """Return one row of a log as text."""
+    return json.dumps({"task_id": task_id, "seed": seed, "config": config, "score": score, **more})
+
+
+def both(task_id="c0", seed=0, scores=(0, 1), **more):
+    """Return the two rows of a trial of A and B."""
+    return [line(task_id, seed, config, score, **more) for config, score in zip("AB", scores)]
+
+
+class LogTest(unittest.TestCase):
+    """A folder of its own for each test; files are named a.jsonl, b.jsonl, ... in errors and here."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def file(self, content, name="a.jsonl"):
+        path = os.path.join(self.folder, name)
+        if not isinstance(content, bytes):
+            content = "".join(f"{text}\n" for text in content).encode()
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def read(self, *contents, baseline="A", candidate="B", sides=None, **options):
+        paths = [self.file(content, f"{chr(97 + i)}.jsonl") for i, content in enumerate(contents)]
+        return trials.read_trial_logs(list(zip(sides or [None] * len(paths), paths)), baseline, candidate, **options)
+
+    def refused(self, *contents, **options):
+        with self.assertRaises(RunError) as caught:
+            self.read(*contents, **options)
+        text = str(caught.exception).replace(self.folder + os.sep, "")
+        self.assertNotIn("\n", text)
+        return text
+
+
+class OneRowTest(unittest.TestCase):
+    def row(self, score_range=(0, 1), **fields):
+        fields = {"task_id": "c0", "seed": 0, "config": "A", "score": 1} | fields
+        return trials.check_row({key: value for key, value in fields.items() if value is not ...}, "log:7", score_range)
+
+    def refused(self, **fields):
+        with self.assertRaises(RunError) as caught:
+            self.row(**fields)
+        self.assertTrue(str(caught.exception).startswith("log:7: "), caught.exception)
+        return str(caught.exception)
+
+    def test_scores_are_exact(self):
+        for given, score in ((1, 1), (True, 1), (False, 0), (1.0, 1), (0.1, Fraction(1, 10)),
+                             (5e-7, Fraction(1, 2000000)),
+                             (0.30000000000000004, Fraction(30000000000000004, 10**17))):
+            self.assertEqual(self.row(score=given).trial.score, score)
+        self.assertIs(type(self.row(score=1.0).trial.score), int)
+
+    def test_score_that_is_no_number_is_refused(self):
+        for score in ("1", "pass", "", [], {}, [1]):
+            self.assertIn("not a number or null", self.refused(score=score))
+        self.assertIn("score is missing", self.refused(score=...))
+
+    def test_score_outside_the_range_is_refused_by_either_end(self):
+        for score in (1.7, -0.2, 1e308, 2, -1, 10**400, 1.0000000000000002):
+            self.assertIn("outside [0, 1]", self.refused(score=score))
+        self.assertEqual(self.row(score=-3, score_range=(-5, 5)).trial.score, -3)
+        self.assertIn("outside [1, 5]", self.refused(score=0, score_range=(1, 5)))
+
+    def test_error_makes_a_row_unscored_whatever_its_score_says(self):
+        for score in (0, 1, 7, "x", None, ...):
+            trial = self.row(score=score, error="429 rate limited").trial
+            self.assertEqual((trial.score, trial.reason), (None, "429 rate limited"))
+
+    def test_reasons_are_the_first_words_of_an_error(self):
+        for error, reason in (({"type": "Timeout", "message": "m"}, "Timeout"), ({"message": "no\nroute"}, "no"),
+                              ("  a \t b\r\nTraceback", "a b"), (True, "error"), (503, "503"), (["x"], '["x"]'),
+                              ("x" * 61, "x" * 60 + "…"), ("\ud800!", "\\ud800!"), ({"code": 5}, '{"code": 5}')):
+            self.assertEqual(self.row(error=error).trial.reason, reason)
+
+    def test_blank_error_is_no_error(self):
+        for error in (None, "", " \n", False, {}, [], ...):
+            self.assertEqual(self.row(error=error).trial[1:3], (1, None))
+
+    def test_null_score_without_an_error_is_unscored_and_says_so(self):
+        self.assertEqual(self.row(score=None).trial[1:3], (None, "null score without an error"))
+
+    def test_ids_are_kept_exactly(self):
+        for given, kept in ((12345678901234567890123456789012, "12345678901234567890123456789012"), (-7, "-7"),
+                            (" c0\u2028", " c0\u2028"), ("01", "01"), ("1.0", "1.0"), ("e\u0301", "e\u0301")):
+            self.assertEqual(self.row(task_id=given).id, kept)
+        self.assertTrue(self.row(task_id=1).id_is_number)
+        self.assertFalse(self.row(task_id="1").id_is_number)
+
+    def test_id_of_another_kind_is_refused(self):
+        for task_id in (1.0, True, [], {}):
+            self.assertIn("task_id", self.refused(task_id=task_id))
+        for task_id in (None, "", "  ", ...):
+            self.assertIn("no task_id", self.refused(task_id=task_id))
+
+    def test_lone_surrogate_is_refused_where_it_would_be_written(self):
+        for fields in ({"task_id": "\ud800"}, {"config": "a\udfff"}, {"seed": "\ud800"}, {"cluster": "\ud800"},
+                       {"tags": {"\ud800": "x"}}, {"tags": {"x": ["\ud800"]}}, {"ts": "\ud800"},
+                       {"input_sha256": "\ud800"}):
+            self.assertIn("lone surrogate", self.refused(**fields))
+        self.row(note="\ud800")  # an unknown key is not carried
+
+    def test_seed_text_that_is_a_whole_number_is_that_number(self):
+        for given, seed in ((3, 3), ("3", 3), ("-3", -3), ("03", "03"), ("-0", "-0"), ("²", "²"), ("x", "x"),
+                            ("", None), (None, None), (..., None), (10**33, 10**33), ("9" * 5000, "9" * 5000)):
+            self.assertEqual(self.row(seed=given).trial.seed, seed)
+        for seed in (1.0, True, [], {}):
+            self.assertIn("seed", self.refused(seed=seed))
+
+    def test_tags_take_one_form(self):
+        for given, pairs in (
+                ({"hard": True}, [("hard", "true")]), ({"hard": "true"}, [("hard", "true")]),
+                ({"year": 2024}, [("year", "2024")]), ({"year": 2024.0}, [("year", "2024")]),
+                ({"t": 0.5}, [("t", "0.5")]), ({"t": 10**30}, [("t", "1" + "0" * 30)]),
+                ({"t": False}, [("t", "false")]), ({"t": 0}, [("t", "0")]),
+                ({"lang": ["fr", "en", None, "en", ""]}, [("lang", "en"), ("lang", "fr")]),
+                ({" lang": " en "}, [("lang", "en")]), ({"b": "1", "a": "2"}, [("a", "2"), ("b", "1")]),
+                ({"a": None, "b": "", "c": " ", "": "x", "d": []}, [])):
+            self.assertEqual(self.row(tags=given).facts[1], tuple(pairs))
+        self.assertIsNone(self.row(tags=None).facts[1])
+        self.assertIsNone(self.row().facts[1])
+
+    def test_tags_of_another_kind_are_refused(self):
+        for tags in ({"lang": {"a": 1}}, {"lang": [["en"]]}, {"lang": [{}]}, ["en"], "en", 5, True):
+            self.assertIn("tag", self.refused(tags=tags))
+
+    def test_cluster_and_time_are_text_or_the_text_of_a_number(self):
+        self.assertEqual([self.row(cluster=c).facts[0] for c in ("s1", " s1", 7, 7.0, None, "", ...)],
+                         ["s1", "s1", "7", "7", None, None, None])
+        self.assertEqual([self.row(ts=at).trial.at for at in ("2024-01-01", 1700000000.5, None)],
+                         ["2024-01-01", "1700000000.5", None])
+        for field in ("cluster", "ts", "input_sha256", "config"):
+            for value in (True, [], {}):
+                self.assertIn(f"{field} {value!r}", self.refused(**{field: value}))
+
+    def test_measures_are_finite_numbers(self):
+        self.assertEqual(self.row(cost_usd=1, latency_s=0.5, tokens=None).trial.measures,
+                         {"cost_usd": 1, "latency_s": 0.5})
+        for value in ("1", True, [], 10**400):
+            for name in trials.MEASURES:
+                self.assertIn(name, self.refused(**{name: value}))
+
+    def test_value_too_deep_to_be_shown_is_refused_in_words(self):
+        deep = []
+        for _ in range(100_000):
+            deep = [deep]
+        for field in ("score", "error", "tags"):
+            self.assertIn("nested too deeply", self.refused(**{field: deep}))
+
+    def test_row_that_is_no_object_is_refused(self):
+        for row in ([], "x", 5, None):
+            with self.assertRaisesRegex(RunError, "^log:1: .*not an object"):
+                trials.check_row(row, "log:1")
+
+
+class RowsTest(LogTest):
+    def test_pair_has_cases_in_the_order_of_the_baseline_and_trials_by_seed(self):
+        rows = [line("z", 0, "B"), line("b", 10, "A"), line("b", "x", "A", 0), line("b", 9, "A", 0.5),
+                line("a", 9, "A"), line("b", 9, "B"), line("n", 1, "C", "what?")]
+        pair = self.read(rows)
+        self.assertEqual([case.id for case in pair.cases], ["b", "a", "z"])
+        self.assertEqual([[trial.seed for trial in row] for row in pair.baseline.trials], [[9, 10, "x"], [9], []])
+        self.assertEqual([len(row) for row in pair.candidate.trials], [1, 0, 1])
+        self.assertEqual(pair.baseline.trials[0][0], Trial(9, Fraction(1, 2), None, None, {}, None))
+        self.assertEqual(pair.baseline.description, {"name": "A", "version": None, "mode": "recorded", "model": None,
+                                                     "prompt": None, "tools": None, "index": None})
+        self.assertEqual(pair.notes, [])
+
+    def test_order_of_rows_and_files_changes_no_trial(self):
+        rows = [text for i in range(8) for seed in range(3) for text in both(f"c{i}", seed, (i % 2, seed % 2))]
+        shuffled = random.Random(1).sample(rows, len(rows))
+        one, other = self.read(rows), self.read(shuffled[:20], shuffled[20:])
+        by_id = [sorted(zip(pair.cases, *(side.trials for side in pair.sides))) for pair in (one, other)]
+        self.assertEqual(*by_id)
+        self.assertEqual(one.case_set["sha256"], other.case_set["sha256"])
+
+    def test_case_set_is_named_by_files_and_hashed_by_cases(self):
+        pair = self.read(both(cluster="s", tags={"b": "2", "a": 1}), both("é"))
+        self.assertEqual(pair.case_set["name"], "a.jsonl + b.jsonl")
+        text = '[["c0","s",[["a","1"],["b","2"]]],["\\u00e9",null,[]]]'
+        self.assertEqual(pair.case_set["sha256"], trials.hashlib.sha256(text.encode()).hexdigest())
+        self.assertEqual([log["name"] for log in pair.baseline.logs], ["a.jsonl", "b.jsonl"])
+
+    def test_row_twice_is_refused_with_both_places(self):
+        rows = both("c0") + both("c1")
+        self.assertEqual(self.refused(rows + rows), "a.jsonl:5: config 'A', task_id 'c0', seed 0 stands already at "
+                                                    "a.jsonl:1; keep one of the two")
+        self.assertIn("b.jsonl:1: config 'A', task_id 'c0', seed 0 stands already at a.jsonl:1",
+                      self.refused(rows, rows))
+
+    def test_row_twice_in_other_words_is_refused(self):
+        for again in (line(seed="0"), line(score=0), line(error="x"), line(filter="loose"), line(ts="later")):
+            self.assertIn("a.jsonl:3: config 'A'", self.refused([*both(), again]))
+        self.assertIn("a.jsonl:3: ", self.refused([*both(5), line("5")]))
+
+    def test_second_row_without_a_seed_is_refused_as_nothing_tells_it_from_a_copy(self):
+        self.assertIn("number the trials of a case in seed", self.refused([*both(seed=None), line(seed=None)]))
+        pair = self.read(both(seed=None))
+        self.assertEqual((pair.notes[0]["code"], trials.unpaired_reason(pair)), ("no_seeds", None))
+
+    def test_number_and_text_ids_pair_across_sides_with_a_note_and_are_refused_within_one(self):
+        pair = self.read([line(7, config="A"), line("7", config="B"), *both(8)])
+        self.assertEqual([case.id for case in pair.cases], ["7", "8"])
+        self.assertEqual([(note["code"], note["message"][-3:]) for note in pair.notes], [("ids_as_text", ": 7")])
+        self.assertIn("is text here and a number at a.jsonl:1", self.refused([*both(1), line("1", seed=1)]))
+        rows = [line(1, config="B", cluster="s"), line(1), line(1, seed=1, cluster="s"), line("1", seed=2)]
+        self.assertIn("a.jsonl:4: task_id '1' is text here and a number at a.jsonl:2", self.refused(rows))
+
+    def test_contradicting_facts_of_a_case_are_refused_with_both_places(self):
+        for field, one, other in (("cluster", "s1", "s2"), ("input_sha256", "aa", "bb"),
+                                  ("tags", {"k": "x"}, {"k": "y"}), ("tags", {"k": "x"}, {}),
+                                  ("tags", {"k": "x"}, {"k": None}),
+                                  ("tags", {"k": ["x", "y"]}, {"k": "x"}), ("tags", {"k": True}, {"k": "True"})):
+            for config in "AB":  # between the rows of one side, and between the sides
+                text = self.refused([line(**{field: one}), line(seed=1, config=config, **{field: other})])
+                self.assertIn(f"a.jsonl:2: case 'c0' has {field}", text)
+                self.assertIn("at a.jsonl:1", text)
+
+    def test_facts_that_say_the_same_agree(self):
+        for one, other in (({"k": True}, {"k": "true"}), ({"k": ["x"]}, {"k": "x"}), ({"k": None}, {}),
+                           ({"k": "x", "l": None}, {"k": "x"}), ({"k": 3.0}, {"k": 3})):
+            pair = self.read([line(tags=one), line(config="B", tags=other)])
+            self.assertEqual(pair.notes, [])
+
+    def test_row_that_states_no_facts_agrees_with_all_and_a_note_says_so(self):
+        rows = [line(), line(seed=1, cluster="s1", tags=None), line(config="B", tags={"k": "x"}, cluster=None)]
+        for order in (rows, rows[::-1]):
+            pair = self.read(order)
+            self.assertEqual(pair.cases, [trials.Case("c0", "s1", (("k", "x"),))])
+            self.assertEqual([note["code"] for note in pair.notes], ["facts_on_some_rows"])
+        self.assertIn("at a.jsonl:2", self.refused([*rows, line(config="B", seed=1, cluster="s2")]))
+
+    def test_other_configs_are_not_looked_into_but_must_be_named(self):
+        self.read([*both(), line(config="C", score="x", cluster=[]), line(config="C")])
+        self.assertIn("no config", self.refused([*both(), line(config=" ")]))
+        self.assertIn("config 3 is not text", self.refused([*both(), line(config=3)]))
+
+    def test_config_that_is_not_there_lists_those_that_are(self):
+        self.assertEqual(self.refused(both(), candidate="b"),
+                         "no row of the candidate 'b' in a.jsonl; name one of the configs there: A, B")
+        self.assertIn("configs there: none", self.refused([""]))
+        self.assertIn("\\n", self.refused([line(config="x\ny")]))
+
+    def test_file_of_one_side_serves_that_side_alone(self):
+        sides = ("baseline", "candidate")
+        pair = self.read(both(scores=(0, 0)), both(scores=(1, 1)), sides=sides)
+        self.assertEqual([side.trials[0][0].score for side in pair.sides], [0, 1])
+        self.assertEqual([side.logs[0]["name"] for side in pair.sides], ["a.jsonl", "b.jsonl"])
+        pair = self.read([line(score=0)], [line(score=1)], candidate="A", sides=sides)  # one config, before and after
+        self.assertEqual([side.trials[0][0].score for side in pair.sides], [0, 1])
+        self.assertIn("candidate 'B' in b.jsonl", self.refused(both(), [line()], sides=sides))
+        self.assertIn("both 'A'", self.refused(both(), candidate="A"))
+
+    def test_null_scores_without_an_error_are_noted_by_line(self):
+        pair = self.read([*both("c0"), *both("c1", scores=(1, None))])
+        self.assertEqual(pair.notes[0]["message"], "null score without an error: a.jsonl:4")
+
+
+class BytesTest(LogTest):
+    plain = "".join(json.dumps(json.loads(text), ensure_ascii=False) + "\n" for i in range(3)
+                    for text in both(f"ñ{i}\u2028\u0085x", cluster="s", tags={"k": "é"}))
+
+    def test_marks_line_ends_and_encodings_read_alike(self):
+        expected = self.read(self.plain.encode())
+        self.assertIn("\u2028", expected.cases[0].id)
+        for data in (b"\xef\xbb\xbf" + self.plain.encode(), self.plain.replace("\n", "\r\n").encode(),
+                     self.plain.replace("\n", "\n\n \t\n").encode(), self.plain.rstrip().encode(),
+                     self.plain.encode("utf-16"), self.plain.encode("utf-16-le"), self.plain.encode("utf-16-be"),
+                     b"\xfe\xff" + self.plain.encode("utf-16-be"), self.plain.encode("utf-32"),
+                     self.plain.replace("\n", "\n\ufeff", 2).encode()):
+            pair = self.read(data)
+            self.assertEqual(pair[0], expected[0])
+            self.assertEqual(pair.baseline.trials, expected.baseline.trials)
+
+    def test_separators_of_other_kinds_do_not_end_a_line(self):
+        row = json.dumps({"task_id": "a\u2028\u2029\u0085b", "seed": 0, "config": "A", "score": 1}, ensure_ascii=False)
+        self.assertEqual(self.read([row, row.replace('"A"', '"B"')]).cases[0].id, "a\u2028\u2029\u0085b")
+
+    def test_broken_lines_are_named_or_left_out_with_a_note_and_nothing_is_glued(self):
+        whole = [*both("c0"), *both("c1")]
+        other = line("c9").encode()
+        for broken in (other[:30], b"\xff\xfe", b'{"task_id": "\xc3', b"\0" * 50, b"[1, 2", b"NaN", b"\0\0" + other,
+                       b'{"a": 1, "a": 2}', b'{"score": 1e999}', b"[" * 100_000, b'{"x": ' + b"9" * 5000 + b"}",
+                       other + other, other[:30] + other, b"\x1f\x8b\x08"):
+            for place in (0, 2, 4):
+                lines = [text.encode() for text in whole]
+                lines.insert(place, broken)
+                for data in (b"\n".join(lines), b"\n".join(lines) + b"\n"):
+                    text = self.refused(data)
+                    self.assertTrue(text.startswith(f"a.jsonl:{place + 1}: "), text)
+                    self.assertIn("(broken lines: 1, whole rows: 4)", text)
+                    pair = self.read(data, skip_broken=True)
+                    self.assertEqual([case.id for case in pair.cases], ["c0", "c1"])
+                    self.assertIn(f"a.jsonl:{place + 1}: ", pair.notes[0]["message"])
+
+    def test_row_that_breaks_a_rule_is_no_broken_line(self):
+        self.assertIn("a.jsonl:3: ", self.refused([*both(), line("c1", score=2)], skip_broken=True))
+
+    def test_cut_utf_16_keeps_its_whole_rows(self):
+        data = self.plain.encode("utf-16")
+        for cut in (3, 4, 5, 11, 12):
+            self.assertIn(":6: ", self.refused(data[:-cut]))
+            self.assertEqual(len(self.read(data[:-cut], skip_broken=True).cases), 3)
+        self.assertEqual(len(self.read(data[:-1]).cases), 3)  # half a line feed went, no row did
+
+    def test_file_that_cannot_be_read_is_refused(self):
+        for path in (self.folder, os.path.join(self.folder, "none.jsonl"), "a\0b"):
+            with self.assertRaisesRegex(RunError, "cannot read"):
+                trials.read_trial_logs([(None, path)], "A", "B")
+
+    def test_damaged_bytes_never_give_another_exception(self):
+        rng = random.Random(5)
+        data = self.plain.encode()
+        pieces = [b"\0", b"\xff", b'"', b"{", b"}", b"[", b"\n", b"\\ud800", b"1e999", b"null", b"true", b"9" * 40]
+        for _ in range(1500):
+            damaged = bytearray(data)
+            for _ in range(rng.randrange(1, 5)):
+                at = rng.randrange(len(damaged))
+                damaged[at:at + rng.randrange(8)] = rng.choice(pieces)
+            try:
+                with mock.patch("trials.read_bytes", return_value=bytes(damaged)):
+                    pair = trials.read_trial_logs([(None, "log")], "A", "B", skip_broken=rng.random() < 0.5)
+            except RunError:
+                continue
+            json.dumps([case.id for case in pair.cases], ensure_ascii=False).encode()
+
+
+class MissingTest(LogTest):
+    def gap(self, **options):
+        """c0 is whole; c1 has an error in B; c2 is not in B, c3 not in A."""
+        return self.read([*both("c0"), *both("c0", 1), line("c1"), line("c1", config="B", error="429 slow down"),
+                          *both("c1", 1), line("c2"), line("c3", config="B", score=0)], **options)
+
+    def test_refuse_names_what_is_missing_on_which_side(self):
+        with self.assertRaises(RunError) as caught:
+            trials.apply_missing(self.gap(), "refuse")
+        self.assertEqual(str(caught.exception), (
+            "the baseline 'A' lacks 1 of 4 cases (c3); the candidate 'B' lacks 1 of 4 cases (c2); "
+            "the candidate 'B' has no score in 1 of its trials (c1 seed 0: 429 slow down): record them, "
+            "or choose with --missing: drop leaves them out, zero counts them as 0"))
+
+    def test_long_lists_are_counted(self):
+        pair = self.read([line(f"c{i}", config=config) for i in range(9) for config in ("AB" if i == 0 else "A")])
+        with self.assertRaisesRegex(RunError, r"lacks 8 of 9 cases \(c1, c2, c3, c4, c5 and 3 more\)"):
+            trials.apply_missing(pair, "refuse")
+
+    def test_drop_keeps_what_is_scored_on_both_sides_and_lists_the_rest(self):
+        pair, excluded = trials.apply_missing(self.gap(), "drop")
+        self.assertEqual([case.id for case in pair.cases], ["c0", "c1"])
+        self.assertEqual([[len(row) for row in side.trials] for side in pair.sides], [[2, 2], [2, 1]])
+        self.assertEqual(excluded, [{"case_id": "c2", "side": "candidate", "reason": "no trial"},
+                                    {"case_id": "c3", "side": "baseline", "reason": "no trial"}])
+        self.assertEqual(trials.uneven_trials(pair), [{"case_id": "c1", "baseline": 2, "candidate": 1}])
+        self.assertIn("'c1' has 2 trials and 1", trials.unpaired_reason(pair))
+
+    def test_drop_says_why_a_case_went(self):
+        rows = [*both("c0"), *[line("c1", seed, "A", None, error=error) for seed, error in enumerate("xyx")]]
+        _, excluded = trials.apply_missing(self.read(rows), "drop")
+        self.assertEqual(excluded, [{"case_id": "c1", "side": "baseline", "reason": "x, y"},
+                                    {"case_id": "c1", "side": "candidate", "reason": "no trial"}])
+
+    def test_zero_counts_what_is_missing_as_zero_with_its_reason(self):
+        pair, excluded = trials.apply_missing(self.gap(), "zero")
+        self.assertEqual(excluded, [])
+        self.assertEqual([[[trial.score for trial in row] for row in side.trials] for side in pair.sides],
+                         [[[0, 0], [1, 0], [1], [0]], [[1, 1], [0, 1], [0], [0]]])
+        self.assertEqual(pair.candidate.trials[1][0].reason, "429 slow down")
+        self.assertEqual(pair.baseline.trials[3][0], Trial(None, 0, "missing", None, {}, None))
+
+    def test_zero_outside_the_range_is_refused(self):
+        rows = [*both("c0", scores=(3, 4)), line("c1", score=5)]
+        with self.assertRaisesRegex(RunError, r"0 is outside \[1, 5\]"):
+            trials.apply_missing(self.read(rows, score_range=(1, 5)), "zero")
+
+    def test_no_case_left_is_refused(self):
+        with self.assertRaisesRegex(RunError, "no case has a score on both sides"):
+            trials.apply_missing(self.read([line("c0"), line("c1", config="B")]), "drop")
+
+    def test_whole_pair_is_returned_as_it_is(self):
+        pair = self.read(both())
+        for policy in ("refuse", "drop", "zero"):
+            self.assertEqual(trials.apply_missing(pair, policy), (pair, []))
+
+    def test_uneven_counts_are_those_that_differ_from_the_common_one(self):
+        rows = [line("easy", seed, "A") for seed in range(2)] + [line("easy", 0, "B")]
+        rows += [line("hard", seed, config, 0) for config, n in (("A", 2), ("B", 9)) for seed in range(n)]
+        rows += [text for seed in range(2) for text in both("even", seed)] + both("once")
+        self.assertEqual(trials.uneven_trials(self.read(rows)), [{"case_id": "easy", "baseline": 2, "candidate": 1},
+                                                                 {"case_id": "hard", "baseline": 2, "candidate": 9},
+                                                                 {"case_id": "once", "baseline": 1, "candidate": 1}])
+
+    def test_trials_pair_by_seed_or_tell_why_not(self):
+        self.assertIsNone(trials.unpaired_reason(self.read([*both(), *both(seed=1)])))
+        pair = self.read([line(seed=0), line(seed=1), line(seed=1, config="B"), line(seed=2, config="B")])
+        self.assertEqual(trials.unpaired_reason(pair),
+                         "case 'c0' has seeds 0, 1 and 1, 2 (baseline and candidate)")
+
+
+class GroupsTest(LogTest):
+    def test_sources_group_cases_and_a_case_without_one_stands_alone(self):
+        rows = [text for task_id, cluster in zip("abcdef", ("s2", None, "s1", "s2", " ", 0))
+                for text in both(task_id, cluster=cluster)]
+        self.assertEqual(trials.sources(self.read(rows)), [[0, 3], [1], [2], [4], [5]])
+
+    def test_source_named_like_a_place_is_no_lone_case(self):
+        rows = [*both("a", cluster="1"), *both("b"), *both("c", cluster=1)]
+        self.assertEqual(trials.sources(self.read(rows)), [[0, 2], [1]])
+
+    def test_slices_are_sorted_and_a_missing_tag_is_none(self):
+        tags = {"a": {"lang": "fr", "hard": True}, "b": {"lang": ["en", "fr"]}, "c": {"lang": None}, "d": None}
+        rows = [text for task_id in tags for text in both(task_id, tags=tags[task_id])]
+        self.assertEqual(list(trials.slices(self.read(rows)).items()),
+                         [(("hard", "true"), [0]), (("lang", "en"), [1]), (("lang", "fr"), [0, 1])])
+
+
+class RecordsTest(unittest.TestCase):
+    def record(self, name, verdicts, seeds=(1001, 1002), **manifest):
+        """Return a run record, as far as from_records reads it, of verdicts {case id: one a trial}."""
+        results = []
+        for case_id, row in verdicts.items():
+            for trial, verdict in enumerate(row, start=1):
+                result = {"case_id": case_id, "split": "dev", "trial": trial, "seed": seeds[trial - 1],
+                          "verdict": verdict, "metadata": {"prompt_eval_count": 30, "eval_count": 4},
+                          "elapsed_s": 0.5, "at": "now"}
+                result |= {"output": {"x": 1}} if verdict != "incomplete" else {
+                    "error": {"type": "TruncatedReply", "message": "cut"}, "metadata": {}, "elapsed_s": None}
+                results.append(result)
+        system = {"name": name, "version": "1", "mode": "replay", "model": None, "prompt": "p", "tools": None,
+                  "index": None, "other": "x"}
+        log = {"name": "l.jsonl", "sha256": "ab"}
+        return {"manifest": {"splits": ["dev"], "system": system, "log": log} | manifest, "results": results[::-1]}
+
+    case_set = CaseSet("set", "1", "cd", tuple(
+        SetCase(case_id, split, {}, {}, tags) for case_id, split, tags in (
+            ("held", "heldout", {}), ("b", "dev", {"source": "s", "variant": "typo", "lang": "en"}), ("a", "dev", {}))))
+
+    def test_records_become_a_pair_in_the_order_of_the_case_file(self):
+        baseline = self.record("old", {"a": ("pass", "fail"), "b": ("incomplete", "pass")})
+        candidate = self.record("new", {"a": ("pass", "pass"), "b": ("fail", "pass")}, log=None,
+                                shards=[{"name": f"{i}.jsonl", "sha256": "ef", "shard": f"{i}/2"} for i in (1, 2)])
+        pair = trials.from_records(baseline, candidate, self.case_set)
+        self.assertEqual(pair.cases, [trials.Case("b", "s", (("lang", "en"), ("variant", "typo"))),
+                                      trials.Case("a", None, ())])
+        self.assertEqual(pair.baseline.trials[0], [
+            Trial(1001, None, "TruncatedReply", None, {}, "now"),
+            Trial(1002, 1, None, {"x": 1}, {"latency_s": 0.5, "tokens": 34}, "now")])
+        self.assertEqual([[trial.score for trial in row] for row in pair.candidate.trials], [[0, 1], [1, 1]])
+        self.assertEqual(" ".join(pair.baseline.description), "name version mode model prompt tools index")
+        self.assertEqual([side.description["name"] for side in pair.sides], ["old", "new"])
+        self.assertEqual([side.logs for side in pair.sides], [
+            [{"name": "l.jsonl", "sha256": "ab"}], [{"name": f"{i}.jsonl", "sha256": "ef"} for i in (1, 2)]])
+        self.assertEqual((pair.score_range, pair.case_set, pair.notes), ((0, 1), {"name": "set", "sha256": "cd"}, []))
+        self.assertIsNone(trials.unpaired_reason(pair))
+
+    def test_answer_that_cannot_be_graded_is_incomplete_with_a_reason(self):
+        record = self.record("old", {"a": ("fail", "pass"), "b": ("pass", "pass")})
+        next(row for row in record["results"] if row["verdict"] == "fail")["verdict"] = "incomplete"
+        pair = trials.from_records(record, record, self.case_set)
+        self.assertEqual(pair.baseline.trials[1][0][1:4], (None, "UngradableOutput", {"x": 1}))
+
+    def test_records_without_seeds_pair_by_place_with_a_note(self):
+        record = self.record("old", {"a": ("pass", "fail"), "b": ("pass", "pass")}, seeds=(None, None), log=None)
+        pair = trials.from_records(record, record, self.case_set)
+        self.assertEqual(([note["code"] for note in pair.notes], pair.baseline.logs), (["no_seeds"], []))
+        self.assertIsNone(trials.unpaired_reason(pair))
+
+
+def load_tests(loader, tests, pattern):
+    tests.addTests(doctest.DocTestSuite(trials))
+    return tests
+
+
+if __name__ == "__main__":
+    unittest.main()

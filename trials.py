@@ -1,0 +1,502 @@
+"""Which scores did two systems get, case by case and trial by trial? The one internal shape, and its two readers.
+
+    $ printf '{"task_id": "c1", "seed": 0, "config": "%s", "score": 1}\\n' v1 v2 > trials.jsonl
+    $ python3 -c "import trials; print(trials.read_trial_logs([(None, 'trials.jsonl')], 'v1', 'v2').cases)"
+    [Case(id='c1', source=None, tags=())]
+
+`from_records` reads two run records, `read_trial_logs` the plain logs of any other harness, a row a trial. Both give
+a Pair, and nothing after it asks where the scores came from. `check_row` holds the rules of a row, `add_row` those of
+rows among themselves; collector.py refuses by the same. Reads the files it is given, writes none, prints nothing.
+"""
+
+import functools
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from fractions import Fraction
+from typing import Any, Iterable, Iterator, MutableMapping, NamedTuple, Sequence
+
+from harness import SYSTEM_FIELDS, CaseSet, RunError, decode, parse_json, read_bytes
+
+Score = int | Fraction
+
+SIDES = ("baseline", "candidate")
+MEASURES = ("cost_usd", "latency_s", "tokens")
+FACTS = ("cluster", "tags", "input_sha256")  # what a row says of its case, not of its trial
+UNEXPLAINED = "null score without an error"
+SHOWN = 5  # names that a message lists before it counts the rest
+REASON_LENGTH = 60  # characters: reasons are counted by their text, and no stack trace comes twice
+
+
+class RowTwice(RunError):
+    """A row with the same config, task_id and seed is there already."""
+
+
+class Trial(NamedTuple):
+    seed: int | str | None
+    score: Score | None  # None: there was nothing to score, and reason says why
+    reason: str | None
+    output: object
+    measures: dict[str, float]  # of MEASURES, those that were measured
+    at: str | None
+
+
+class Case(NamedTuple):
+    id: str
+    source: str | None
+    tags: tuple[tuple[str, str], ...]  # sorted (tag, value) pairs; the source is none of them
+
+
+class Side(NamedTuple):
+    description: dict[str, Any]  # name, version, mode, model, prompt, tools, index
+    trials: list[list[Trial]]  # a list a case, in the order of Pair.cases; trials ascending
+    logs: list[dict[str, str]]  # {"name", "sha256"}
+
+
+class Pair(NamedTuple):
+    cases: list[Case]
+    baseline: Side
+    candidate: Side
+    score_range: tuple[Score, Score]
+    case_set: dict[str, str]  # {"name", "sha256"}
+    notes: list[dict[str, str]]  # {"code", "message", "advice"}: what was decided in reading
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.baseline, self.candidate
+
+
+class Row(NamedTuple):
+    """A row of a trial log that keeps its rules. Of FACTS, None is one that the row does not state."""
+
+    id: str
+    id_is_number: bool
+    config: str
+    facts: tuple[str | None, tuple[tuple[str, str], ...] | None, str | None]
+    trial: Trial
+
+
+# === One row ===
+
+
+def check_row(row: object, where: str, score_range: tuple[Score, Score] = (0, 1)) -> Row:
+    """Return a row of a trial log, its values in one form; raise RunError, naming where, if it breaks a rule.
+
+    >>> check_row({"task_id": 7, "seed": "0", "config": "A", "score": 0.1}, "log:1").trial.score
+    Fraction(1, 10)
+    """
+    try:
+        return _row(row, where, score_range)
+    except RecursionError:  # what could just be parsed may be too deep to be shown
+        raise RunError(f"{where}: nested too deeply; write flatter values") from None
+
+
+def _row(row: object, where: str, score_range: tuple[Score, Score]) -> Row:
+    if not isinstance(row, dict):
+        raise RunError(f"{where}: {row!r:.60} is not an object; write one a line, a line a trial")
+    numbered = type(row.get("task_id")) is int
+    task_id = str(row["task_id"]) if numbered else _text(row, "task_id", where)
+    config = _text(row, "config", where)
+    if task_id is None or config is None:
+        raise RunError(f"{where}: no {'task_id' if task_id is None else 'config'}; name the case and the system")
+    reason = _reason(row.get("error"))
+    score = None if reason else _score(row, where, score_range)
+    measures = {name: _measure(row[name], name, where) for name in MEASURES if row.get(name) is not None}
+    cluster = _text(row, "cluster", where, numbers=True)
+    facts = cluster and cluster.strip(), _tags(row.get("tags"), where), _text(row, "input_sha256", where)
+    return Row(task_id, numbered, config, facts,
+               Trial(_seed(row, where), score, reason or (UNEXPLAINED if score is None else None), None, measures,
+                     _text(row, "ts", where, numbers=True)))
+
+
+def _text(row: dict[str, Any], field: str, where: str, numbers: bool = False) -> str | None:
+    """Return a field's text exactly, a number's JSON text where it may be one, None where absent, null or blank."""
+    value = row.get(field)
+    if value is None:
+        return None
+    if numbers and type(value) in (int, float):
+        return _json_text(value)
+    if not isinstance(value, str):
+        kinds = "text or a whole number" if field in ("task_id", "seed") else "text"
+        raise RunError(f"{where}: {field} {value!r:.60} is not {kinds}; correct the line")
+    return _whole(value, field, where) if value.strip() else None
+
+
+def _whole(text: str, what: str, where: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise RunError(f"{where}: {what} {text!r:.60} holds half a character (a lone surrogate), which no file can "
+                       "carry; write the whole character") from None
+    return text
+
+
+def _json_text(value: bool | int | float) -> str:
+    # As RFC 8785 has it: a table with gaps makes 2024.0 of 2024, and one number is one slice.
+    return json.dumps(int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value)
+
+
+def _reason(error: object) -> str | None:
+    """Return the first words of a row's error; None where null, false, blank or empty says that there was none."""
+    if isinstance(error, dict):
+        error = next((error[key] for key in ("type", "message") if error.get(key)), error)
+    text = error.strip() if isinstance(error, str) else "error" if error is True else json.dumps(error) if error else ""
+    text = " ".join(text.partition("\n")[0].split()).encode("utf-8", "backslashreplace").decode()  # words for people
+    return (text if len(text) <= REASON_LENGTH else text[:REASON_LENGTH].rstrip() + "…") or None
+
+
+@functools.lru_cache(maxsize=4096)
+def _exact(value: float) -> Score:
+    exact = Fraction(repr(value))  # the shortest decimal that reads as value: 0.1 is one tenth, as it was written
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def score_bound(text: str) -> Score:
+    """Return an end of --score-range; raise ValueError for what is not a finite number.
+
+    >>> score_bound("0.5"), score_bound("-1")
+    (Fraction(1, 2), -1)
+    """
+    return _exact(float(text))
+
+
+def _score(row: dict[str, Any], where: str, score_range: tuple[Score, Score]) -> Score | None:
+    value = row.get("score", "")
+    if value is None:
+        return None
+    if not isinstance(value, (int, float)):
+        found = f"score {value!r:.60} is not a number or null" if "score" in row else "score is missing"
+        raise RunError(f"{where}: {found}; write a number, or null and an error")
+    score = _exact(value) if isinstance(value, float) else int(value)
+    if not score_range[0] <= score <= score_range[1]:
+        raise RunError(f"{where}: score {value!r:.60} is outside [{score_range[0]}, {score_range[1]}]; correct the "
+                       "line, or say what a score can be with --score-range LOW HIGH")
+    return score
+
+
+def _seed(row: dict[str, Any], where: str) -> int | str | None:
+    seed = row.get("seed")
+    if isinstance(seed, int) and not isinstance(seed, bool):
+        return seed
+    text = _text(row, "seed", where)
+    # A CSV file knows only text, so "3" is the seed 3. The length keeps int() within what it takes.
+    return int(text) if text and re.fullmatch("0|-?[1-9][0-9]{0,99}", text) else text
+
+
+def _measure(value: object, name: str, where: str) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:
+            pass
+    raise RunError(f"{where}: {name} {value!r:.60} is not a finite number; write one, or null for not measured")
+
+
+def _tags(tags: object, where: str) -> tuple[tuple[str, str], ...] | None:
+    """Return the (tag, value) pairs that a row states, sorted, each once; None where it says nothing of tags."""
+    if tags is None:
+        return None
+    if not isinstance(tags, dict):
+        raise RunError(f'{where}: tags {tags!r:.60} is not an object; write {{"tag": "value"}}')
+    pairs = set()
+    for tag, values in tags.items():
+        for value in values if isinstance(values, list) else [values]:
+            if isinstance(value, (bool, int, float)):
+                value = _json_text(value)
+            if not isinstance(value, str | None):
+                raise RunError(f"{where}: tag {tag!r:.60} holds {value!r:.60}; write text, a number, true or false, or "
+                               "a list of those")
+            if tag.strip() and value and value.strip():
+                pairs.add((_whole(tag.strip(), "tag", where), _whole(value.strip(), "tag value", where)))
+    return tuple(sorted(pairs))
+
+
+# === Rows among themselves ===
+
+
+def add_row(known: MutableMapping[tuple[Any, ...], Any], side: str, row: Row, where: str, place: str) -> bool:
+    """Take a row of a side into what is known, and tell whether it states just what the case's other rows state.
+
+    A row that leaves out one of FACTS, or has null, says nothing of it and agrees with all; tags are stated whole, and
+    {} states that there are none. Known maps (side, case id, seed) to a place, (side, case id) to whether that id is a
+    number, (case id,) to its facts, each with the place that stated it first. Place is where the row will be found,
+    where is how an error names it. Raises RowTwice for a row that is there, RunError for ids 1 and "1" on one side and
+    for a row that contradicts another of its case; known is then unchanged.
+    """
+    seed = row.trial.seed
+    if (side, row.id, seed) in known:
+        hint = "number the trials of a case in seed" if seed is None else "keep one of the two"
+        raise RowTwice(f"{where}: config {row.config!r:.60}, task_id {row.id!r:.60}, seed {seed!r:.60} stands already "
+                       f"at {known[side, row.id, seed]}; {hint}")
+    number, first = known.get((side, row.id), (row.id_is_number, place))
+    if number != row.id_is_number:
+        kinds = ("a number", "text") if row.id_is_number else ("text", "a number")
+        raise RunError(f"{where}: task_id {row.id!r:.60} is {kinds[0]} here and {kinds[1]} at {first}; "
+                       "write one case one way, and give two cases two names")
+    facts, places = known.get((row.id,), (row.facts, (place,) * 3))
+    alike: bool = facts == row.facts
+    if not alike:
+        for field, here, there, at in zip(FACTS, row.facts, facts, places):
+            if here is not None and there is not None and here != there:
+                raise RunError(f"{where}: case {row.id!r:.60} has {field} {_shown(here)} here and {_shown(there)} at "
+                               f"{at}; give all rows of a case the same, and two cases two names")
+        places = tuple(place if fact is None else at for fact, at in zip(facts, places))
+        facts = tuple(here if fact is None else fact for here, fact in zip(row.facts, facts))
+    known[side, row.id, seed] = place
+    known[side, row.id] = number, first
+    known[(row.id,)] = facts, places
+    return alike
+
+
+def _shown(fact: str | tuple[tuple[str, str], ...]) -> str:
+    return f"{fact!r:.60}" if isinstance(fact, str) else _some([f"{tag}={value}" for tag, value in fact]) or "none"
+
+
+# === Trial logs ===
+
+
+def read_lines(data: bytes, path: str, broken: list[tuple[str, str]]) -> Iterator[tuple[str, object]]:
+    """Yield "path:line" and the value of each line of JSON, and append (place, why) to broken for a line that is none.
+
+    A line ends at a line feed and nowhere else: U+2028 is a character like any other, and nothing is glued to a line
+    that was cut.
+    """
+    encoding = json.detect_encoding(data)
+    if not encoding.startswith("utf-8") and (b'"\0' in data or b'\0"' in data):  # other NULs are a crash's padding
+        width = 2 if "16" in encoding else 4
+        data = decode(data[:len(data) // width * width], path).encode()
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if line and not line.isspace():
+            where = f"{path}:{number}"
+            try:
+                value = parse_json(line.decode().removeprefix("\ufeff"), where)  # joined files have marks inside, too
+            except UnicodeDecodeError as error:
+                broken.append((where, f"byte {error.start} of the line is not UTF-8"))
+            except RunError as error:
+                broken.append((where, str(error).removeprefix(f"{where}: ").rpartition(";")[0]))
+            else:
+                yield where, value
+
+
+def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, candidate: str,
+                    score_range: tuple[Score, Score] = (0, 1), skip_broken: bool = False) -> Pair:
+    """Return the rows of two configs in trial logs as a Pair; every row is there, unscored ones included.
+
+    Each path comes with the side it serves, or None for both. Cases stand in the order of the baseline's rows, then the
+    candidate's; trials by seed. Rows of other configs are not looked into. Raises RunError, with file and line, for a
+    line that cannot be read (with skip_broken a note lists it), a row that breaks a rule, a config that is not there.
+    """
+    names = (baseline, candidate)
+    if baseline == candidate and any(side is None for side, _ in paths):
+        raise RunError(f"baseline and candidate are both {baseline!r:.60}; name two configs, or give a file for each "
+                       "(baseline=FILE and candidate=FILE)")
+    known: dict[tuple[Any, ...], Any] = {}
+    trials: dict[str, dict[str, list[Trial]]] = {side: {} for side in SIDES}
+    logs: dict[str, list[dict[str, str]]] = {side: [] for side in SIDES}
+    there: dict[str, set[str]] = {side: set() for side in SIDES}
+    broken: list[tuple[str, str]] = []
+    unexplained: list[str] = []
+    partly: dict[str, None] = {}  # a set in order
+    whole = 0
+    for only, path in paths:
+        data = read_bytes(path)
+        served = {name: side for name, side in zip(names, SIDES) if only in (None, side)}
+        found = set()
+        for where, value in read_lines(data, path, broken):
+            whole += 1
+            config = value.get("config") if isinstance(value, dict) else None
+            if isinstance(config, str) and config.strip():
+                found.add(config)
+                if config not in served:
+                    continue
+            row = check_row(value, where, score_range)
+            side = served[row.config]
+            if not add_row(known, side, row, where, where):
+                partly[row.id] = None
+            if row.trial.reason == UNEXPLAINED:
+                unexplained.append(where)
+            trials[side].setdefault(row.id, []).append(row.trial)
+        for config, side in served.items():
+            there[side] |= found
+            if config in found:
+                logs[side].append({"name": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()})
+    if broken and not skip_broken:
+        raise RunError(f"{': '.join(broken[0])} (broken lines: {len(broken)}, whole rows: {whole}); repair the file, "
+                       "or compare the whole rows with --skip-broken-lines")
+    for side, name in zip(SIDES, names):
+        if not trials[side]:
+            files = _some([path for only, path in paths if only in (None, side)])
+            raise RunError(f"no row of the {side} {name!r:.60} in {files}; name one of the configs there: "
+                           f"{_some(sorted(there[side]), 20) or 'none'}")
+    cases = [Case(case_id, known[(case_id,)][0][0], known[(case_id,)][0][1] or ())
+             for case_id in trials["baseline"] | trials["candidate"]]
+    kinds = [[known.get((side, case.id), (None,))[0] for side in SIDES] for case in cases]
+    mixed = [case.id for case, kind in zip(cases, kinds) if True in kind and False in kind]
+    sides = [Side(dict.fromkeys(SYSTEM_FIELDS) | {"name": name, "mode": "recorded"},
+                  [sorted(trials[side].get(case.id, []), key=_seed_order) for case in cases], logs[side])
+             for side, name in zip(SIDES, names)]
+    file_names = " + ".join(dict.fromkeys(os.path.basename(path) for _, path in paths))
+    return Pair(cases, sides[0], sides[1], score_range, {"name": file_names, "sha256": cases_sha256(cases)}, [
+        *_note("broken_lines", "lines that could not be read were left out",
+               _some([f"{os.path.basename(where)}: {why}" for where, why in broken], 20),
+               "what was lost there is in no figure; repair the log or record those trials again"),
+        *_note("unexplained_null", UNEXPLAINED, _some(map(os.path.basename, unexplained)),
+               "it is unscored; write the error beside it"),
+        *_note("facts_on_some_rows", "cluster, tags or input_sha256 stand on some rows of a case only", _some(partly),
+               "the rows that have them are believed; write them on every row"),
+        *_note("ids_as_text", "ids are numbers on one side and text on the other", _some(mixed),
+               "they pair by their digits; see that they name the same cases"), *_seed_note(sides)])
+
+
+def cases_sha256(cases: Sequence[Case]) -> str:
+    """Return the sha256 that stands for the cases of trial logs, which have no case file.
+
+    It is that of the JSON text, in ASCII and without spaces, of [[id, source, [[tag, value], ...]], ...] sorted by id.
+    """
+    rows = sorted(cases, key=lambda case: case.id)
+    return hashlib.sha256(json.dumps(rows, separators=(",", ":")).encode()).hexdigest()
+
+
+def _seed_order(trial: Trial) -> tuple[int, int, str]:
+    return (0, trial.seed, "") if isinstance(trial.seed, int) else (1, 0, trial.seed or "")
+
+
+def _some(names: Iterable[object], shown: int = SHOWN) -> str:
+    """Return the first names on one line, then how many more there are."""
+    texts = [text if text.isprintable() else repr(text) for text in map(str, names)]
+    return ", ".join(texts[:shown]) + (f" and {len(texts) - shown} more" if len(texts) > shown else "")
+
+
+def _note(code: str, message: str, which: str, advice: str) -> list[dict[str, str]]:
+    return [{"code": code, "message": f"{message}: {which}", "advice": advice}] if which else []
+
+
+def _seed_note(sides: Sequence[Side]) -> list[dict[str, str]]:
+    bare = sum(trial.seed is None for side in sides for trials in side.trials for trial in trials)
+    return _note("no_seeds", "trials without a seed, which pair by their place within the case", str(bare or ""),
+                 "record each trial's seed, so that both systems meet the same chance")
+
+
+# === Run records ===
+
+
+def from_records(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet) -> Pair:
+    """Return two run records, checked by harness.compare, as a Pair: pass is 1, fail 0, incomplete unscored.
+
+    Cases are those of the runs' splits in the case file's order, trials ascending; a case's source is its tag `source`.
+    """
+    members = case_set.of(baseline["manifest"]["splits"])
+    cases = [Case(case.id, case.tags.get("source"), tuple(sorted(
+        (tag, value) for tag, value in case.tags.items() if tag != "source"))) for case in members]
+    sides = []
+    for record in (baseline, candidate):
+        rows: dict[str, list[Trial]] = {case.id: [] for case in members}
+        for row in sorted(record["results"], key=lambda row: row["trial"]):
+            rows[row["case_id"]].append(_record_trial(row))
+        manifest = record["manifest"]
+        logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
+        sides.append(Side({field: manifest["system"].get(field) for field in SYSTEM_FIELDS}, list(rows.values()),
+                          [{"name": log["name"], "sha256": log["sha256"]} for log in logs]))
+    return Pair(cases, sides[0], sides[1], (0, 1), {"name": case_set.name, "sha256": case_set.sha256}, _seed_note(sides))
+
+
+def _record_trial(row: dict[str, Any]) -> Trial:
+    counts = [row["metadata"].get(name) for name in ("prompt_eval_count", "eval_count")]
+    measured = {"latency_s": [row.get("elapsed_s")], "tokens": counts}
+    score = {"pass": 1, "fail": 0, "incomplete": None}[row["verdict"]]
+    reason = row["error"]["type"] if "error" in row else "UngradableOutput"
+    return Trial(row.get("seed"), score, reason if score is None else None, row.get("output"),
+                 {name: float(sum(values)) for name, values in measured.items()
+                  if all(type(value) in (int, float) for value in values)}, row.get("at"))
+
+
+# === What is missing, and what pairs ===
+
+
+def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
+    """Return a Pair whose trials all have a score and whose cases have trials on both sides, and what was excluded.
+
+    Policy "refuse" raises RunError where something is missing, naming it. "zero" scores it 0, reasons kept. "drop"
+    leaves out unscored trials, then cases without a trial on one side: these are listed, {"case_id", "side", "reason"}.
+    Raises RunError where no case is left, and where 0 is no score.
+    """
+    gaps = "; ".join(gap for name, side in zip(SIDES, pair.sides) for gap in _gaps(pair.cases, name, side))
+    low, high = pair.score_range
+    if not gaps:
+        return pair, []
+    if policy == "refuse":
+        raise RunError(f"{gaps}: record them, or choose with --missing: drop leaves them out, zero counts them as 0")
+    if policy == "zero":
+        if not low <= 0 <= high:
+            raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
+        absent = Trial(None, 0, "missing", None, {}, None)
+        sides = [side._replace(trials=[[trial._replace(score=0) if trial.score is None else trial for trial in trials]
+                                       or [absent] for trials in side.trials]) for side in pair.sides]
+        return pair._replace(baseline=sides[0], candidate=sides[1]), []
+    scored = [[[trial for trial in trials if trial.score is not None] for trials in side.trials] for side in pair.sides]
+    excluded = [{"case_id": case.id, "side": name,
+                 "reason": _some(dict.fromkeys(trial.reason for trial in side.trials[i])) or "no trial"}
+                for i, case in enumerate(pair.cases)
+                for name, side, kept in zip(SIDES, pair.sides, scored) if not kept[i]]
+    both = [i for i in range(len(pair.cases)) if scored[0][i] and scored[1][i]]
+    if not both:
+        raise RunError(f"{gaps}: no case has a score on both sides; record both on the same cases")
+    sides = [side._replace(trials=[trials[i] for i in both]) for side, trials in zip(pair.sides, scored)]
+    return pair._replace(cases=[pair.cases[i] for i in both], baseline=sides[0], candidate=sides[1]), excluded
+
+
+def _gaps(cases: Sequence[Case], name: str, side: Side) -> list[str]:
+    """Return what a side lacks, in words: cases without a trial, trials without a score."""
+    absent = [case.id for case, trials in zip(cases, side.trials) if not trials]
+    unscored = [f"{case.id} seed {trial.seed}: {trial.reason}"
+                for case, trials in zip(cases, side.trials) for trial in trials if trial.score is None]
+    who = f"the {name} {side.description['name']!r:.60}"
+    return ([f"{who} lacks {len(absent)} of {len(cases)} cases ({_some(absent)})"] if absent else []) + (
+        [f"{who} has no score in {len(unscored)} of its trials ({_some(unscored)})"] if unscored else [])
+
+
+def uneven_trials(pair: Pair) -> list[dict[str, Any]]:
+    """Return {"case_id", "baseline", "candidate"}, counts of trials, of each case that has not the most common count.
+
+    Empty where every case has the same number of trials on both sides.
+    """
+    counts = [tuple(len(side.trials[i]) for side in pair.sides) for i in range(len(pair.cases))]
+    common = Counter(count for both in counts for count in both).most_common(1)[0][0]
+    return [{"case_id": case.id, **dict(zip(SIDES, both))}
+            for case, both in zip(pair.cases, counts) if both != (common, common)]
+
+
+def unpaired_reason(pair: Pair) -> str | None:
+    """Return why trials do not pair, by the first case whose sides have other seeds; None where they pair, in order."""
+    for case, *sides in zip(pair.cases, pair.baseline.trials, pair.candidate.trials):
+        left, right = ([trial.seed for trial in trials] for trials in sides)
+        if left != right:
+            what = f"{len(left)} trials and {len(right)}" if len(left) != len(right) else (
+                f"seeds {_some(left)} and {_some(right)}")
+            return f"case {case.id!r:.60} has {what} (baseline and candidate)"
+    return None
+
+
+# === Groups ===
+
+
+def sources(pair: Pair) -> list[list[int]]:
+    """Return the indices of the cases of each source group, groups in order of their first case.
+
+    A case without a source is a group of its own.
+    """
+    groups: dict[object, list[int]] = {}
+    for i, case in enumerate(pair.cases):
+        groups.setdefault(i if case.source is None else case.source, []).append(i)
+    return list(groups.values())
+
+
+def slices(pair: Pair) -> dict[tuple[str, str], list[int]]:
+    """Return the indices of the cases of each slice, {(tag, value): ascending indices}, sorted by tag and value."""
+    members: dict[tuple[str, str], list[int]] = {}
+    for i, case in enumerate(pair.cases):
+        for tag_and_value in case.tags:
+            members.setdefault(tag_and_value, []).append(i)
+    return dict(sorted(members.items()))

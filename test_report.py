@@ -1,0 +1,768 @@
+"""Do text, Markdown and page say what the comparison says, whatever names and sizes it holds?
+
+    $ python3 -m unittest test_report
+
+The comparison here is made up: seven cases of six sources, three trials each, in figures easy to tell apart. Its two
+run records are graded by harness.py, so that the page's panel is made from real ones.
+"""
+
+import contextlib
+import copy
+import doctest
+import io
+import json
+import os
+import re
+import tempfile
+import time
+import unittest
+from html.parser import HTMLParser
+
+import harness
+import report
+
+# (id, source, language, baseline, candidate): 1 pass, 0 fail, None incomplete
+CASES = [("late", "late", "en", (1, 1, 1), (1, 1, 1)),
+         ("late--es", "late", "es", (0, 0, 1), (1, 1, 1)),
+         ("refund", "refund", "en", (1, 1, 1), (1, 0, 1)),
+         ("login", "login", "en", (0, None, 0), (1, 1, 0)),
+         ("advice", "advice", "en", (0, 0, 0), (0, 0, 0)),
+         ("topics", "topics", "en", (1, 0, 1), (1, 1, 1)),
+         ("charged", None, "en", (1, 1, 1), (1, 1, 1))]
+EXPECTED = {"category": "billing", "needs_human": False}
+FLIP = {"interval_95": [-0.0952, 0.4286], "p_value": 0.25, "groups": 6, "method": "exact, 64 sign patterns",
+        "reason": None}
+FEW = {"interval_95": None, "p_value": 1.0, "groups": 1, "method": "exact, 2 sign patterns",
+       "reason": "1 source group can carry no 95% interval; 6 can"}
+
+
+def case_set_text():
+    return json.dumps({"name": "inbox", "version": "1", "cases": [
+        {"id": case_id, "split": "dev", "input": {"text": f"Message <{case_id}> & more"}, "expected": EXPECTED,
+         "tags": {"language": language, **({"source": source} if source else {})}}
+        for case_id, source, language, _, _ in CASES]})
+
+
+class Told:
+    """A system that answers as CASES says."""
+
+    name, mode, model, prompt, tools, index = "told", "offline", "small:1b", None, None, None
+
+    def __init__(self, version, column):
+        self.version, self.outcomes = version, {row[0]: row[column] for row in CASES}
+
+    def respond(self, case, trial):
+        outcome = self.outcomes[case.id][trial - 1]
+        if outcome is None:
+            raise harness.Incomplete("cut off at <64> tokens", {"reply": '{"category": "bil'})
+        return harness.Answer(EXPECTED if outcome else {"category": "delivery", "needs_human": False}, {"tokens": 9})
+
+
+def write_runs(folder):
+    """Write case set, both run records and the comparison into a folder; return their paths in this order."""
+    paths = [os.path.join(folder, name) for name in ("cases.json", "v1.json", "v2.json", "comparison.json")]
+    harness.write(paths[0], case_set_text())
+    case_set, task = harness.load_cases(paths[0]), harness.load_task("triage_task")
+    for path, system in zip(paths[1:], (Told("v1", 3), Told("v2", 4))):
+        record = harness.run_offline(system, task, case_set, ["dev"], 3, "2026-10-20T10:00:00.000Z")
+        harness.write(path, harness.record_text(record))
+    comparison = sample()
+    comparison["case_set"] = {"name": case_set.name, "sha256": case_set.sha256}
+    harness.write(paths[3], json.dumps(comparison))
+    return paths
+
+
+def panel():
+    with tempfile.TemporaryDirectory() as folder:
+        cases, left, right, _ = write_runs(folder)
+        return report.record_panel(harness.read_record(left), harness.read_record(right), harness.load_cases(cases))
+
+
+def sample():
+    """Return a comparison of CASES with a figure for every key."""
+    system = {"name": "told", "version": "v1", "mode": "offline", "model": "small:1b", "prompt": None, "tools": None,
+              "index": None}
+    part = {"cases": 6, "baseline": 0.6111, "candidate": 0.7222, "difference": 0.1111, "interval_95": [-0.1111, 0.3333],
+            "better": 2, "worse": 1, "same": 3, "few_cases": True, "source_groups": 6,
+            "exact_interval_95": [-0.1111, 0.3889], "exact_method": "exact, grid of 1/3", "source_sign_flip": FLIP,
+            "adjusted_p_value": 0.4375, "same_cases_as": [], "incomplete": {"baseline": 1, "candidate": 0}}
+    return {
+        "comparison_version": "1", "resamples": 2000, "seed": 20261020,
+        "case_set": {"name": "inbox", "sha256": "c" * 64}, "trials": 3,
+        "baseline": system, "candidate": system | {"version": "v2"},
+        "overall": {
+            "cases": 7, "baseline": 0.5714, "candidate": 0.8095, "difference": 0.2381, "interval_95": [-0.0476, 0.4762],
+            "better": 3, "worse": 1, "same": 3, "trial_level_interval_95": [0.0476, 0.381], "source_groups": 6,
+            "source_cluster_method": "exact over 462 draws", "source_cluster_interval_95": [-0.0556, 0.4444],
+            "source_no_gain_share": 0.0417, "exact_interval_95": [-0.0477, 0.4763],
+            "exact_method": "exact, grid of 1/3",
+            "source_sign_flip": FLIP, "trial_level_reason": None,
+            "exact_distribution": {"start": -0.2, "width": 0.1, "shares": [0.01, 0.1, 0.2, 0.3, 0.25, 0.1, 0.04]}},
+        "trial_pairs": {"both_pass": 11, "only_baseline": 1, "only_candidate": 6, "neither": 3},
+        "trial_pairs_reason": None,
+        "slices": {"language": {"en": part, "es": part | {
+            "cases": 1, "baseline": 0.3333, "candidate": 1.0, "difference": 0.6667, "source_groups": 1,
+            "exact_interval_95": [0.6667, 0.6667], "source_sign_flip": FEW, "adjusted_p_value": None,
+            "same_cases_as": ["variant: translation"], "incomplete": {"baseline": 0, "candidate": 0}}}},
+        "cases": [{"case_id": "late--es", "baseline": 0.3333, "candidate": 1.0, "source": "late", "difference": 0.6667,
+                   "by_chance": 0.4},
+                  {"case_id": "refund", "baseline": 1.0, "candidate": 0.6667, "source": "refund", "difference": -0.3333,
+                   "by_chance": 1.0},
+                  {"case_id": "login", "baseline": 0.0, "candidate": 0.6667, "source": "login", "difference": 0.6667,
+                   "by_chance": 0.4001},
+                  {"case_id": "topics", "baseline": 0.6667, "candidate": 1.0, "source": "topics", "difference": 0.3333,
+                   "by_chance": 1.0}],
+        "tool_version": "1.0.0", "task": {"name": "triage_task", "sha256": "a" * 64},
+        "logs": {"baseline": [{"name": "v1.jsonl", "sha256": "1" * 64}], "candidate": []},
+        "score_range": [0, 1], "missing": "zero", "excluded": [], "uneven_trials": [], "slices_compared": 2,
+        "adjusted_method": "exact, 64 sign patterns",
+        "decision": {"unit": "source", "min_gain": 0.05, "margin": 0.02, "interval_95": [-0.0952, 0.4286],
+                     "interval_90": [-0.05, 0.4], "claims": [], "verdict": "undecided", "reason": "it is wide",
+                     "groups_needed": 21, "gate": "better", "gate_met": False},
+        "changed_by_chance": {"trials_moved": [{"at_least": 1, "observed": 4, "expected": 1.5},
+                                               {"at_least": 2, "observed": 2, "expected": 0.25}], "reason": None},
+        "noise_floor": {"trials_per_half": 1, "splits": 3, "method": "every split", "mean_difference": 0.0317,
+                        "largest_difference": 0.0952, "gate": "better", "gate_tripped_share": 0.1667, "reason": None},
+        "variance": {"between_sources": 0.01, "between_cases": 0.002, "sampling": 0.125, "standard_error_case": 0.1201,
+                     "standard_error_source": 0.1302, "design_effect": 1.1752, "reason": None},
+        "half_width": {"now": 0.2619, "twice_cases": 0.1852, "twice_trials": 0.2, "endless_trials": 0.1501,
+                       "twice_groups": 0.1853, "reason": None},
+        "plan": {"half_width": 0.1, "source_groups": 42, "cases": None, "trials": None,
+                 "reason": "trials do not reach it"},
+        "detectable_difference": 0.3701,
+        "incomplete": {"baseline": {"trials": 1, "reasons": {"Incomplete": 1}},
+                       "candidate": {"trials": 0, "reasons": {}},
+                       "difference_bounds": [0.1905, 0.2382]},
+        "nothing_moved": None,
+        "measures": {"latency_s": {"cases": 7, "baseline": 1.5, "candidate": 2.25, "difference": 0.75,
+                                   "interval_95": [0.5, 1.0]}},
+        "warnings": [{"code": "few", "message": "sources: 6, which is few", "advice": "record more of them"}]}
+
+
+def bare():
+    """Return a comparison in which every figure is null."""
+    def emptied(value):
+        return {key: emptied(inner) for key, inner in value.items()} if isinstance(value, dict) else None
+
+    whole = sample()
+    whole["overall"]["exact_distribution"] = whole["plan"] = None
+    return {key: emptied(value) for key, value in whole.items()} | {
+        "comparison_version": "1", "trial_pairs": None, "slices": {}, "cases": [], "warnings": [], "excluded": [],
+        "uneven_trials": []}
+
+
+HOSTILE = ["[net]vpn|wifi|dns", "<b>c</b>\nline2", "`code` ``", "<script>alert(1)</script>", "x" * 300,
+           "\u202eevil\u202c", "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd", "\ud800lone",
+           "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f", "\u65e5\u672c\u8a9e\u306e\u9577\u3044" * 9,
+           "e\u0301" * 40, "z\u0301" * 400, "a\\|b\\", "@octocat a/b#3 :smile: $x$", "&lt;&#64;", "\x1b[31mred\x07",
+           "]]>--><!--", "' onload='x", '" onclick="x', "- [ ] *x* _y_ ~~z~~", "http://evil.example www.evil.example",
+           "\u2028sep\x00nul", "| --- |", "\r\n# head"]
+
+
+def hostile():
+    """Return a comparison and panel in which every name is hostile."""
+    comparison, rows = sample(), []
+    comparison["cases"] = [{"case_id": name, "baseline": 0.5, "candidate": 0.5 + (i % 5 - 2) / 4,
+                            "source": HOSTILE[i - i % 2], "difference": (i % 5 - 2) / 4, "by_chance": 0.5}
+                           for i, name in enumerate(HOSTILE)]
+    part = comparison["slices"]["language"]["en"]
+    part = part | {"same_cases_as": HOSTILE[:2]}
+    comparison["slices"] = {tag: dict.fromkeys(HOSTILE, part) for tag in HOSTILE[:3]}
+    for i, side in enumerate(report.SIDES):
+        comparison[side] = {key: HOSTILE[i + 1] for key in comparison[side]}
+    comparison["case_set"]["name"] = HOSTILE[1]
+    comparison["warnings"] = [{"code": name, "message": name, "advice": name} for name in HOSTILE]
+    comparison["incomplete"]["baseline"]["reasons"] = dict.fromkeys(HOSTILE, 1)
+    for i, name in enumerate(HOSTILE):
+        outcomes = [{"verdict": "fail", "score": 0, "output": name, "error": name, "raw": name},
+                    {"verdict": "incomplete", "score": None, "output": None, "error": name, "raw": {name: name}}]
+        rows.append({"case_id": name, "source": HOSTILE[i - i % 2], "input": {"text": name}, "expected": name,
+                     "trials": [{"seed": name, "baseline": outcomes[i % 2], "candidate": outcomes[0]}]})
+    return comparison, rows
+
+
+def many_cases(count, changed_every, trials=5):
+    """Return a comparison and panel of `count` cases, every so many of which changed by a trial."""
+    comparison, rows, changed = sample(), [], []
+    for i in range(count):
+        moved = i % changed_every == 0
+        right = {"verdict": "pass", "score": 1, "output": {"category": "billing", "at": i}, "error": None, "raw": None}
+        wrong = right | {"verdict": "fail", "score": 0, "output": {"category": "delivery", "at": i}}
+        rows.append({"case_id": f"case-{i}", "source": f"source-{i // 5}", "input": {"text": f"message {i} " * 20},
+                     "expected": EXPECTED, "trials": [
+                         {"seed": 1001 + t, "baseline": right, "candidate": wrong if moved and t == 0 else right}
+                         for t in range(trials)]})
+        if moved:
+            changed.append({"case_id": f"case-{i}", "baseline": 1.0, "candidate": 1 - 1 / trials,
+                            "source": f"source-{i // 5}", "difference": -1 / trials, "by_chance": 1.0})
+    comparison["cases"] = changed
+    return comparison, rows
+
+
+class Page(HTMLParser):
+    """A page read strictly: every tag closed in order; ids, references, tables and texts kept."""
+
+    VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.ids, self.hrefs, self.tags, self.errors = [], [], [], [], []
+        self.tables, self.drawings, self.headings, self.inside = [], [], [], []
+        self.feed(text)
+        self.close()
+        self.errors += [f"never closed: {tag}" for tag in self.open]
+
+    def handle_starttag(self, tag, attrs):
+        if len(attrs) != len(dict(attrs)):
+            self.errors.append(f"attribute twice in {tag}")
+        attrs = dict(attrs)
+        self.tags.append((tag, attrs))
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        self.hrefs += [attrs["href"]] if "href" in attrs else []
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append({"caption": "", "rows": []})
+            self.inside.append(self.tables[-1])
+        elif tag == "tr":
+            self.inside[-1]["rows"].append([])
+        elif tag in ("th", "td"):
+            self.inside[-1]["rows"][-1].append("")
+        elif tag == "svg":
+            self.drawings.append([attrs, None])
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open[-1] != tag:
+            self.errors.append(f"</{tag}> at {self.getpos()} closes {self.open[-1:]}")
+        else:
+            self.open.pop()
+        if tag == "table":
+            self.inside.pop()
+
+    def handle_data(self, data):
+        if self.open[-1:] == ["title"] and "svg" in self.open:
+            self.drawings[-1][1] = data
+        elif "caption" in self.open:
+            self.inside[-1]["caption"] += data
+        elif self.inside and self.inside[-1]["rows"][-1:] != [[]]:
+            self.inside[-1]["rows"][-1][-1] += data
+        elif self.open[-1:] == ["h2"]:
+            self.headings.append(data)
+
+    def table(self, caption):
+        return next(table["rows"] for table in self.tables if table["caption"].startswith(caption))
+
+
+def numbers(text):
+    """Return the numbers of a page's text, its minus signs read as such."""
+    return [float(number) for number in re.findall(r"[-+]?\d+\.\d+|[-+]?\d+", text.replace("−", "-"))]
+
+
+class TextTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_whole_text_in_ascii(self):
+        self.assertEqual(report.text_report(sample(), unicode=False), GOLDEN)
+
+    def test_unicode_draws_the_same_as_ascii(self):
+        table = str.maketrans({"├": "[", "─": "-", "┤": "]", "●": "o", "│": "|", "┊": ":"})
+        self.assertEqual(report.text_report(sample()).translate(table), GOLDEN)
+
+    def test_interval_ends_stand_where_the_axis_says(self):
+        lines = report.text_report(sample(), width=140).split("\n")
+        axis = next(line for line in lines if line.startswith("95% interval"))
+        by_trial = next(line for line in lines if line.startswith("By trial"))
+        ticks = [(float(match[0]), match.start() + len(match[0]) // 2)
+                 for match in re.finditer(r"[-+]0\.\d|\b0\b", axis[40:])]
+        (one, left), (other, right) = ticks[0], ticks[-1]
+        for mark, value in (("├", 0.0476), ("┤", 0.381)):
+            place = left + (value - one) / (other - one) * (right - left)
+            self.assertLessEqual(abs(by_trial[40:].index(mark) - place), 1.5, mark)
+
+    def test_hostile_names_keep_lines_narrow_and_columns_aligned(self):
+        comparison, _ = hostile()
+        for width in (72, 80, 132):
+            lines = report.text_report(comparison, width).split("\n")
+            self.assertLessEqual(max(map(report.columns, lines)), width)
+            start = next(i for i, line in enumerate(lines) if line.startswith("changed case"))
+            rows = lines[start + 1:start + 1 + len(HOSTILE)]
+            for end_of in (lambda row: row, lambda row: row.partition(" 0.5000 ")[0]):
+                self.assertEqual(len({report.columns(end_of(row)) for row in rows}), 1)
+
+    def test_nothing_steers_the_terminal_unless_colour_is_told(self):
+        comparison, _ = hostile()
+        plain, coloured = report.text_report(comparison), report.text_report(comparison, colour=True)
+        self.assertTrue(all(char == "\n" or char.isprintable() for char in plain))
+        self.assertIn("\x1b[33mUNDECIDED\x1b[0m", coloured)
+        self.assertEqual(re.sub(r"\x1b\[\d+m", "", coloured), plain)
+
+    def test_text_and_page_can_be_encoded(self):
+        comparison, rows = hostile()
+        report.text_report(comparison, unicode=False).encode("ascii")
+        for text in (report.text_report(comparison), report.markdown_report(comparison),
+                     report.html_report(comparison, rows)):
+            text.encode("utf-8")
+
+    def test_wide_terminals_draw_the_slices_too(self):
+        def slice_lines(width):
+            return [line for line in report.text_report(sample(), width).split("\n") if line.startswith("language: ")]
+
+        self.assertNotIn("├", "".join(slice_lines(80)))
+        self.assertIn("├", "".join(slice_lines(120)))
+
+    def test_worst_case_comes_first_and_what_is_left_out_is_counted(self):
+        comparison, _ = many_cases(400, 4)
+        comparison["cases"][50]["difference"] = -1.0
+        lines = report.text_report(comparison).split("\n")
+        start = next(i for i, line in enumerate(lines) if line.startswith("changed case"))
+        self.assertTrue(lines[start + 1].startswith("case-200 "))
+        self.assertIn("60 between these are left out", "\n".join(lines))
+
+    def test_null_figures_are_not_measured_with_the_reason(self):
+        comparison = bare()
+        comparison["noise_floor"]["reason"] = "one trial a case"
+        comparison["decision"]["reason"] = "3 groups carry no interval"
+        text = report.text_report(comparison)
+        self.assertIn("There is no 95% interval by source group: 3 groups carry no interval.", " ".join(text.split()))
+        self.assertIn("Noise floor: not measured: one trial a case.", text)
+        self.assertNotIn("None", text)
+
+    def test_each_verdict_names_the_number_it_is_held_against(self):
+        for verdict, words in (("better", "lies above the gain worth shipping, +0.0500"),
+                               ("worse", "lies below the loss that is tolerated, -0.0200"),
+                               ("equivalent", "-0.0500 to +0.4000, lies within 0.0200 of zero"),
+                               ("not worse", "rules out a loss of 0.0200"),
+                               ("undecided", "does not rule out a loss of 0.0200")):
+            comparison = sample()
+            comparison["decision"] |= {"verdict": verdict, "claims": [verdict, "not worse"]}
+            word, sentences = report.Words(comparison).verdict()
+            self.assertEqual(word, verdict)
+            self.assertIn(words, sentences)
+            self.assertEqual("It is also not worse." in sentences, verdict != "not worse")
+
+    def test_scores_of_a_hundred_have_two_places(self):
+        comparison = sample() | {"score_range": [0, 100]}
+        comparison["overall"]["difference"] = -12.3456
+        self.assertIn("a difference of -12.35.", report.text_report(comparison))
+
+    def test_terminal_settings(self):
+        class Stream(io.StringIO):
+            encoding = "utf-8"
+
+            def isatty(self):
+                return True
+
+        asked = {"COLUMNS": "97"}
+        self.assertEqual(report.terminal_settings(Stream(), asked), {"width": 97, "unicode": True, "colour": True})
+        for refusal in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertFalse(report.terminal_settings(Stream(), asked | refusal)["colour"])
+        pipe = io.TextIOWrapper(io.BytesIO(), "ascii")
+        self.assertEqual(report.terminal_settings(pipe, {}), {"width": 80, "unicode": False, "colour": False})
+
+
+class MarkdownTest(unittest.TestCase):
+    def check_shape(self, text):
+        """Every table has one number of cells a row; nothing can be a mention, a link, a tag or code of its own."""
+        head = None
+        for line in text.split("\n"):
+            if line.startswith("|"):
+                head = head or line.count("|")
+                self.assertEqual(line.count("|"), head, line)
+                self.assertTrue(line.endswith(" |"), line)
+            else:
+                head = None
+            self.assertNotRegex(line, r"[@`\[\]\\$~\x00-\x1f\u2028\u202e]|https?:|www\.|<!--")
+        self.assertEqual(set(re.findall(r"</?(\w+)", text)) - {"code", "details", "summary", "sub"}, set())
+
+    def test_hostile_names_break_no_row(self):
+        comparison, _ = hostile()
+        text = report.markdown_report(comparison)
+        self.check_shape(text)
+        self.assertIn("1. &#91;net&#93;", text)
+        self.assertIn("&#64;&#8203;octocat a/b&#35;&#8203;3", text)  # in a sentence, where GitHub looks for @names
+
+    def test_figures_are_the_comparisons(self):
+        text = report.markdown_report(sample())
+        self.check_shape(text)
+        for row in ("**By source, sign-flip (decides)** | exact, 64 sign patterns | 6 groups | -0.0952 | +0.4286",
+                    "<code>language: en</code> | few cases; incomplete trials: 1 before, 0 after | 6 | 6 | 0.6111 | "
+                    "0.7222 | +0.1111 | 0.4375 | -0.0952 | +0.4286",
+                    "<code>refund</code> | 1.0000 | 0.6667 | -0.3333 | 1.0000"):
+            self.assertIn(f"\n| {row} |\n", text)
+        self.assertLess(text.index("<code>refund</code>"), text.index("<code>topics</code>"))
+        for need in ("c" * 64, "small&#58;1b", "<code>v1</code> and <code>v2</code>", "20261020", "2000", "1.0.0"):
+            self.assertIn(need, text)
+
+    def test_limit_is_kept_by_leaving_out_cases_first_and_saying_so(self):
+        comparison, _ = many_cases(6000, 1)
+        text = report.markdown_report(comparison)
+        self.assertLessEqual(len(text), report.MARKDOWN_LIMIT)
+        self.assertIn("5500 changed cases between the 250 worst and the 250 best are left out here", text)
+        self.assertIn("What does not fit into the 65,536 characters", text)
+        self.assertIn("<details>", text)
+        self.assertIn("<code>language: es</code>", text)
+        part = comparison["slices"]["language"]["en"]
+        comparison["slices"] = {"\u202e" * 99: {f"{'|' * 99}{i}": part for i in range(5000)}}
+        comparison["warnings"] = [{"code": "x", "message": "|" * 5000, "advice": "@" * 5000}] * 500
+        for case in comparison["cases"]:
+            case["case_id"] = "|" * 300
+        text = report.markdown_report(comparison)
+        self.assertLessEqual(len(text), report.MARKDOWN_LIMIT)
+        self.check_shape(text)
+        self.assertIn("more slices are left out here", text)
+        self.assertIn("more warnings are left out here", text)
+
+    def test_short_lists_are_not_folded(self):
+        self.assertNotIn("<details>", report.markdown_report(sample()))
+
+
+class PageTest(unittest.TestCase):
+    def check(self, text):
+        """Return the page: well formed, references resolved, tables and drawings as a screen reader needs them."""
+        page = Page(text)
+        self.assertEqual(page.errors, [])
+        self.assertEqual(len(page.ids), len(set(page.ids)), "an id stands twice")
+        self.assertEqual({href for href in page.hrefs if href[:1] != "#" or href[1:] not in page.ids}, set())
+        self.assertEqual({tag for tag, _ in page.tags} & {"script", "img", "link", "iframe", "object", "base"}, set())
+        for tag, attrs in page.tags:
+            self.assertFalse([name for name in attrs if name.startswith("on") or name in ("src", "srcset", "action")])
+            self.assertNotIn("url(", attrs.get("style", "") + report.STYLE)
+            if tag == "th":
+                self.assertIn(attrs.get("scope"), ("col", "row", "rowgroup"))
+        self.assertTrue(all(table["caption"].strip() for table in page.tables))
+        for attrs, title in page.drawings:
+            hidden = attrs.get("aria-hidden") == "true" or not attrs.get("class")  # a cap inside of a titled drawing
+            self.assertTrue(hidden or title, attrs)
+        return page
+
+    def test_every_kind_of_comparison_is_well_formed(self):
+        folder = os.path.dirname(os.path.abspath(__file__))
+        old = report.read_comparison(os.path.join(folder, "testdata", "published-comparison.json"))  # has fewer keys
+        unchanged = sample() | {"cases": []}
+        for comparison, rows in ((sample(), panel()), (sample(), []), (bare(), []), (old, []), (unchanged, panel()),
+                                 hostile(), many_cases(1, 1), many_cases(400, 7, trials=20)):
+            self.check(report.html_report(comparison, rows))
+
+    def test_three_questions_stand_in_order(self):
+        page = self.check(report.html_report(sample(), panel()))
+        questions = ["Is it larger than the noise?", "Where did it come from?", "Whom does it help?"]
+        self.assertEqual(page.headings[:3], questions)
+        self.assertEqual(page.headings[3:], ["What to buy next", "Warnings (1)", "How it was measured"])
+
+    def test_figures_are_the_comparisons(self):
+        comparison = sample()
+        overall = comparison["overall"]
+        page = self.check(report.html_report(comparison, panel()))
+        spans = [numbers(row[2].replace(" to ", " ")) for row in page.table("95% intervals")[1:]]
+        self.assertEqual(spans, [FLIP["interval_95"], overall["source_cluster_interval_95"],
+                                 overall["exact_interval_95"],
+                                 overall["interval_95"], overall["trial_level_interval_95"], [-0.0952, 0.0952]])
+        en, es = [row for row in page.table("Difference by slice") if row[0][:2] in ("en", "es")]
+        self.assertEqual([numbers(cell.replace(" to ", " ")) for cell in en[2:]],
+                         [[0.1111], [-0.0952, 0.4286], [0.4375], [6], [6], [0.6111], [0.7222]])
+        self.assertEqual(es[3:5], ["not measured", "not measured"])
+        self.assertIn("en: by source group −0.0952 to +0.4286, by case −0.1111 to +0.3889", [
+            title for _, title in page.drawings])
+        self.assertTrue(es[0].endswith(f"few cases; {FEW['reason']}; same cases as variant: translation"))
+        self.assertEqual([row[1:] for row in page.table("Pairs of trials")[1:]], [["11", "1", "12"], ["6", "3", "9"],
+                                                                                ["17", "4", "21"]])
+        self.assertEqual([row[2:] for row in page.table("Cases that moved")[1:]], [["4", "1.50"], ["2", "0.25"]])
+        widths = list(comparison["half_width"].values())[:5]
+        self.assertEqual([float(row[2]) for row in page.table("Half of the")[1:]], widths)
+        self.assertEqual(numbers(" ".join(page.table("What else differs")[1][1:])), [7, 1.5, 2.25, 0.75, 0.5, 1.0])
+
+    def test_drawn_ends_are_the_intervals(self):
+        text = report.html_report(sample())
+        row = re.search(r"<tr[^>]*><th scope=\"row\">By trial.*?</tr>", text)[0]
+        found = re.search(r'"zero" x1="([\d.]+)%.*"ci contrast" x1="([\d.]+)%" x2="([\d.]+)%.*cx="([\d.]+)%', row)
+        zero, low, high, point = map(float, found.groups())
+        self.assertAlmostEqual((low - zero) / (high - zero), 0.0476 / 0.381, places=3)
+        self.assertAlmostEqual((point - zero) / (high - zero), 0.2381 / 0.381, places=3)
+        self.assertEqual(text.count('class="band"'), len(re.findall('class="zero" x1="(?!50%)', text)))
+        left, width = map(float, re.search(r'class="band" x="([\d.]+)%" width="([\d.]+)%', row).groups())
+        self.assertAlmostEqual(left + width / 2, zero, delta=0.02)
+        self.assertIn("margin ±0.0200", text)
+        self.assertIn("gain wanted +0.0500", text)
+
+    def test_histogram_shows_every_share_and_pales_beyond_the_ends(self):
+        bars = re.findall(r'<rect class="(bar|bar tail)" x="[\d.]+%" width="[\d.]+%" y="[\d.]+%" height="([\d.]+)%"',
+                          report.html_report(sample()))
+        heights, shares = [float(height) for _, height in bars], sample()["overall"]["exact_distribution"]["shares"]
+        for height, share in zip(heights, shares, strict=True):
+            self.assertAlmostEqual(height / max(heights), share / max(shares), places=3)
+        self.assertEqual([kind for kind, _ in bars], ["bar tail", "bar tail", *["bar"] * 5])
+
+    def test_panel_shows_the_recorded_trials_and_brackets_sources(self):
+        text = report.html_report(sample(), panel())
+        page = self.check(text)
+        told = [title for attrs, title in page.drawings if attrs.get("class") == "strip"]
+        self.assertEqual(told[:4], ["baseline: 3 pass; candidate: 1 pass, 1 fail, 1 pass",
+                                    "baseline: 1 pass, 1 fail, 1 pass; candidate: 3 pass",
+                                    "baseline: 2 fail, 1 pass; candidate: 3 pass",
+                                    "baseline: 1 fail, 1 incomplete, 1 fail; candidate: 2 pass, 1 fail"])
+        self.assertEqual(len(told), 4 + len(CASES))
+        refund, topics = page.table("Changed cases, worst first")[1:3]
+        self.assertEqual([numbers(cell) for cell in (*refund[2:4], *refund[5:])], [[1.0], [0.6667], [-0.3333], [1.0]])
+        rows = page.table("All 7 cases in file order")
+        self.assertEqual([row[0] for row in rows[1:4]], ["late 2 cases, 1 changed", rows[2][0], "late--es"])
+        self.assertEqual(text.count('<tbody class="group">'), 1)
+        self.assertEqual(text.count('href="#case-2"'), 1)
+        self.assertLess(text.index('id="case-3"'), text.index('id="case-6"'), "worst first")
+
+    def test_pairs_that_differ_are_tinted_and_the_baseline_stands_above(self):
+        text = report.html_report(sample(), panel())
+        strips = {case_id: re.search(rf'id="case-{number}".*?class="strip".*?</svg>', text, re.S)[0]
+                  for number, case_id in enumerate([row[0] for row in CASES], start=1)}
+        self.assertIn('class="lost" d="M14.5,0h13v28h-13z"/>', strips["refund"])
+        self.assertIn('class="won" d="M0.5,0h13v28h-13zM14.5,0h13v28h-13z"/>', strips["login"])
+        self.assertIn('class="fail" d="M21,21m', strips["refund"])
+        self.assertIn('class="fail" d="M7,7m', strips["login"])
+        self.assertIn('class="incomplete" d="M21,7m', strips["login"])
+
+    def test_observed_bars_and_expected_lines_share_a_scale(self):
+        rows = re.search(r"<caption>Cases that moved.*?</table>", report.html_report(sample()))[0]
+        found = re.findall(r'class="bar"[^>]*width="([\d.]+)%.*?class="edge" x1="([\d.]+)%', rows)
+        self.assertEqual(found, [("94.00", "35.25"), ("47.00", "5.88")])  # 4 and 2 observed, 1.5 and 0.25 expected
+
+    def test_opened_case_shows_input_expected_and_both_outputs_marked(self):
+        text = report.html_report(sample(), panel())
+        case = re.search(r'<tr id="case-4">.*?</details>', text, re.S)[0]
+        self.assertIn("<pre>Message &lt;login&gt; &amp; more</pre>", case)
+        self.assertIn("<pre>{&quot;category&quot;: &quot;billing&quot;, &quot;needs_human&quot;: false}</pre>", case)
+        self.assertIn("&quot;<del>delivery</del>&quot;", case)
+        self.assertIn("&quot;<ins>billing</ins>&quot;", case)
+        self.assertIn("incomplete: Incomplete: cut off at &lt;64&gt; tokens", case)
+        self.assertIn("{&quot;category\\&quot;: \\&quot;bil".replace("\\&", "\\&").replace("{&", "{\\&"), case)
+        self.assertIn("seed 1003", case)
+
+    def test_marks_leave_the_texts_whole_and_their_work_is_bounded(self):
+        rows = report._Panel(report.Words(sample()), [])
+        for one, other in (("a b c", "a x c"), ("", "x"), ("same", "same"), ("<&>", "<x>"), ("x\n\ny", "x\ny")):
+            marked = rows.differences(one, other)
+            for text, html in zip((one, other), marked):
+                self.assertEqual(re.sub("</?(?:del|ins)>", "", html), report.escape(text))
+        self.assertEqual(rows.differences("a b c", "a x c"), ("a <del>b</del> c", "a <ins>x</ins> c"))
+        long = [" ".join(str(i * step) for i in range(2000)) for step in (1, 2)]
+        self.assertEqual(rows.differences(*long), tuple(long))
+        rows.work = 3
+        self.assertEqual(rows.differences("a b d", "a y d"), ("a b d", "a y d"))
+
+    def test_long_output_is_cut_and_said(self):
+        self.assertEqual(report._shown("x" * 5000), "x" * 4000 + "… (1000 more characters are left out here)")
+        self.assertEqual(report._shown({"text": "a\nb\x00"}), "a\nb\\x00")
+
+    def test_scores_other_than_pass_and_fail_are_columns(self):
+        class Trial:
+            def __init__(self, score, seed=1, reason=None):
+                self.score, self.seed, self.reason, self.output = score, seed, reason, None
+
+        class Pair:
+            cases = [type("Case", (), {"id": "c", "source": None})]
+            sides = [type("Side", (), {"trials": [[Trial(0.25), Trial(1, 2)]]}), type("Side", (), {"trials": [
+                [Trial(0.75), Trial(None, 3, "timeout")]]})]
+
+        rows = report.pair_panel(Pair)
+        self.assertEqual([trial["seed"] for trial in rows[0]["trials"]], ["1", "2", "3"])
+        after = [trial["candidate"] for trial in rows[0]["trials"]]
+        self.assertEqual([outcome and outcome["score"] for outcome in after], [0.75, None, None])
+        comparison = sample() | {"cases": [], "trial_pairs": None, "trial_pairs_reason": "scores are not pass or fail"}
+        page = self.check(report.html_report(comparison, rows))
+        told = [title for _, title in page.drawings]
+        self.assertIn("baseline: 1 0.2500, 1 1.0000; candidate: 1 0.7500, 1 incomplete", told)
+        self.assertIn("other scores as columns", report.html_report(comparison, rows))
+        Pair.sides[0].trials = [[Trial(1), Trial(0, 2)]]
+        Pair.sides[1].trials = [[Trial(0)]]
+        before = [trial["baseline"] for trial in report.pair_panel(Pair)[0]["trials"]]
+        self.assertEqual([outcome["verdict"] for outcome in before], ["pass", "fail"])
+
+    def test_excluded_cases_are_listed_and_not_in_the_panel(self):
+        comparison = sample() | {"excluded": [{"case_id": "advice", "side": "baseline", "reason": "<timeout>"}]}
+        text = report.html_report(comparison, panel())
+        self.assertIn("1 cases were left out", text)
+        self.assertIn("&lt;timeout&gt;", text)
+        self.assertIn("All 6 cases in file order", text)
+
+    def test_ten_thousand_cases_stay_light_and_say_what_is_left_out(self):
+        for changed_every, said in ((1, "9000 changed cases between these are left out"), (40, "cases folded")):
+            comparison, rows = many_cases(10_000, changed_every)
+            start = time.perf_counter()
+            text = report.html_report(comparison, rows)
+            self.assertLess(time.perf_counter() - start, 5)
+            self.assertLess(len(text.encode()), 20_000_000)
+            self.assertIn(said, text)
+            self.assertIn("<summary>All 10000 cases in file order, those unchanged folded</summary>", text)
+
+    def test_what_does_not_open_is_counted(self):
+        comparison, rows = many_cases(60, 1)
+        for row in rows:
+            row["input"] = {"text": "<" * 4000}
+        whole = report.OPENED_CHARACTERS
+        try:
+            report.OPENED_CHARACTERS = 100_000
+            text = report.html_report(comparison, rows)
+        finally:
+            report.OPENED_CHARACTERS = whole
+        closed = int(re.search(r"(\d+) of the changed cases do not open here", text)[1])
+        self.assertEqual(closed + text.count("<details><summary><bdi>"), 60)
+
+    def test_text_contrast_is_at_least_four_and_a_half_in_light_and_dark(self):
+        def luminance(colour):
+            channels = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+            linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+            return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear))  # WCAG 2.2
+
+        palettes = re.findall(r":root\{\s*(--paper.*?)\}", report.STYLE, re.S)[:2]
+        self.assertEqual(len(palettes), 2)
+        for palette in palettes:
+            colours = dict(re.findall(r"--([\w-]+):(#\w{6})", palette))
+            pairs = [(ink, "paper") for ink in ("ink", "soft", "up", "down", "hold")]
+            for ink, ground in pairs + [("ink", "up-tint"), ("ink", "down-tint"), ("soft", "band")]:
+                light, dark = sorted((luminance(colours[ink]), luminance(colours[ground])), reverse=True)
+                self.assertGreaterEqual((light + 0.05) / (dark + 0.05), 4.5, (ink, ground, colours))
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.cases, self.left, self.right, self.comparison = write_runs(self.folder)
+
+    def run_main(self, *arguments):
+        out, err = io.StringIO(), io.StringIO()
+        out.reconfigure = err.reconfigure = lambda **_: None
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                status = harness.run_command(lambda: report.main(arguments))
+            except SystemExit as stop:
+                status = stop.code
+        return status, out.getvalue(), err.getvalue()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def test_comparison_alone_prints_text(self):
+        status, out, err = self.run_main(self.comparison)
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("Is it larger than the noise?", out)
+
+    def test_files_are_written_and_stdout_stays_empty(self):
+        status, out, err = self.run_main(self.comparison, "--runs", self.left, self.right, "--cases", self.cases,
+                                         "--html", self.path("page.html"), "--markdown", self.path("page.md"))
+        self.assertEqual((status, out, err), (0, "", ""))
+        text = harness.decode(harness.read_bytes(self.path("page.html")), "page")
+        self.assertEqual(Page(text).errors, [])
+        self.assertIn("Message &lt;login&gt;", text)
+        self.assertIn("run task sha256", text)
+        self.assertTrue(os.path.getsize(self.path("page.md")))
+
+    def test_other_files_are_refused_by_name_and_nothing_is_written(self):
+        other = self.path("other.json")
+        harness.write(other, json.dumps(sample() | {"comparison_version": "9"}))
+        page = self.path("page.html")
+        runs = ("--cases", self.cases, "--html", page, "--runs")
+        for arguments, said in (((self.left,), "is a run record, not a comparison"),
+                                ((other,), "comparison_version '9'; this tool reads '1'"),
+                                ((self.path("none.json"),), "cannot read"),
+                                ((self.comparison, *runs, self.right, self.left), "give the records it was made from"),
+                                ((self.comparison, *runs, self.cases, self.left), "is a case set, not a run record"),
+                                ((self.comparison, "--table", "--html", self.path("none/x.html")), "there is no folder")):
+            status, out, err = self.run_main(*arguments)
+            self.assertEqual((status, out), (1, ""), said)
+            self.assertRegex(err, r"\Aerror: .*\n\Z")
+            self.assertIn(said, err)
+            self.assertFalse(os.path.exists(page))
+
+    def test_runs_without_cases_is_a_usage_error(self):
+        status, _, err = self.run_main(self.comparison, "--runs", self.left, self.right)
+        self.assertEqual(status, 2)
+        self.assertIn("--runs and --cases go together", err)
+
+
+class RulesTest(unittest.TestCase):
+    def test_a_comparison_is_not_changed_by_reporting_it(self):
+        comparison, rows = sample(), panel()
+        before = copy.deepcopy((comparison, rows))
+        report.text_report(comparison), report.markdown_report(comparison), report.html_report(comparison, rows)
+        self.assertEqual((comparison, rows), before)
+
+    def test_scales_hold_their_values_and_zero(self):
+        self.assertEqual(report.scale_of([]).at(0), 0.5)
+        for values in ([0.1], [-3], [1e-9, 2e-9], [-70000.0, 12], [0], [], [None], [0.0091, 0.0682]):
+            scale = report.scale_of(values)
+            ticks = [tick for tick, _ in scale.ticks()]
+            self.assertTrue(0 in ticks and 2 <= len(ticks) <= 7, (values, ticks))
+            self.assertEqual(len({label for _, label in scale.ticks()}), len(ticks))
+            for value in (0, *(value for value in values if value)):
+                self.assertTrue(0 < scale.at(value) < 1)
+
+    def test_clip_keeps_both_ends_and_the_width(self):
+        for text in HOSTILE:
+            text = report.clean(text)
+            for width in range(5, 90):
+                cut = report.clip(text, width)
+                self.assertLessEqual(report.columns(cut), width)
+                if cut != text:
+                    self.assertTrue(text.startswith(cut.partition("…")[0]) and text.endswith(cut.rpartition("…")[2]))
+
+
+def load_tests(loader, tests, pattern):
+    tests.addTests(doctest.DocTestSuite(report))
+    return tests
+
+
+GOLDEN = """\
+told v1 against told v2: 7 cases of inbox, 6 source groups, 3 trials a case.
+
+UNDECIDED
+  The candidate scores 0.8095, the baseline 0.5714: a difference of +0.2381. The
+  95% interval by source group, -0.0952 to +0.4286, does not rule out a loss of
+  0.0200. About 21 source groups would decide a difference of this size; there
+  are 6. The gate (better) is not met.
+
+Is it larger than the noise?
+95% interval                         from       to        0     +0.2    +0.4
+By source, sign-flip <  6 groups  -0.0952  +0.4286    [------------o-------]
+By source, bootstrap    6 groups  -0.0556  +0.4444     [-----------o--------]
+By case, bootstrap       7 cases  -0.0477  +0.4763      [----------o---------]
+By case, seeded          7 cases  -0.0476  +0.4762      [----------o---------]
+By trial                21 pairs  +0.0476  +0.3810       :|:[------o-----]
+Noise floor             3 splits  -0.0952  +0.0952    [-------]
+  < decides; | no difference; o the difference; : margin of 0.0200; : gain worth
+  shipping, +0.0500.
+  Two halves of the baseline's own trials (1 a half, 3 splits) differ by 0.0317
+  on average and by 0.0952 at most. On a share of 0.1667 of them the gate
+  (better) would have answered wrongly.
+  Were all incomplete trials to go against the candidate, or all for it, the
+  difference would be +0.1905 or +0.2382.
+  Incomplete trials of the baseline: 1 (Incomplete 1).
+
+Where did it come from?
+  Of 21 pairs of trials 11 pass in both, 6 only in the candidate, 1 only in the
+  baseline, 3 in neither.
+  4 cases moved by at least 1 trial; had only the sampling changed, 1.50 would
+  be expected to.
+changed case, worst first  before   after    diff.  by chance
+refund                     1.0000  0.6667  -0.3333     1.0000
+topics                     0.6667  1.0000  +0.3333     1.0000
+late--es                   0.3333  1.0000  +0.6667     0.4000
+login                      0.0000  0.6667  +0.6667     0.4001
+
+Whom does it help?
+slice         cases  grp  before   after    diff.    95% by source  adj. p
+language: en      6    6  0.6111  0.7222  +0.1111  -0.0952 +0.4286  0.4375  *?
+language: es      1    1  0.3333  1.0000  +0.6667                -       -  *-=
+  * few cases; - too few groups for a 95% interval; = same cases as another
+  slice; ? incomplete trials.
+  2 slices compared; the adjusted p-values allow for that (exact, 64 sign
+  patterns).
+
+Warnings
+[1] sources: 6, which is few; record more of them.
+"""
+
+if __name__ == "__main__":
+    unittest.main()

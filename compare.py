@@ -1,0 +1,398 @@
+"""Is the candidate better than the baseline, by more than the noise? A paired comparison of two recorded runs.
+
+    $ python3 compare.py runs/qwen-coder-v1.json runs/qwen-coder-v2.json --cases cases-robustness.json --out runs/comparison.json
+    difference +0.0364 (95% interval +0.0091 to +0.0682) over 44 cases; better 6, worse 0, same 38
+
+Reads two run records and the case set they were made with, or with --trials the plain trial logs of any other harness
+(then BASELINE and CANDIDATE name `config` values). Writes comparison.json with --out, a page with --html, a pull
+request comment with --markdown. Prints one line, and with --table the whole comparison as text. Warnings go to stderr.
+
+Calls no model, and the same inputs give the same bytes. Exit status: 0 done, 1 refused or bad input (one `error:`
+line, nothing written), 2 bad usage, 3 done and the --gate was not met, 130 interrupted.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
+
+import argparse
+import json
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import decide
+import harness
+import intervals
+import trials
+from harness import CaseSet, RunError
+from intervals import RESAMPLES, SEED, IndexStream
+from trials import Pair, Score, Trial
+
+COMPARISON_VERSION = "1"
+PLACES = 4
+
+# Small quantities lose their meaning at four places after the point: these keep four significant digits.
+SIGNIFICANT = frozenset((
+    "p_value", "adjusted_p_value", "by_chance", "between_sources", "between_cases", "sampling", "standard_error_case",
+    "standard_error_source", "cost_usd"))
+
+
+class Options(NamedTuple):
+    """What a comparison depends on beside its two runs; all of it stands in the comparison."""
+
+    min_gain: Fraction = Fraction(0)
+    margin: Fraction = Fraction(0)
+    gate: str | None = None
+    plan: Fraction | None = None
+    missing: str = "refuse"
+    seed: int = SEED
+
+
+# === Pure computation ===
+
+
+def shares(scores: Sequence[Sequence[Trial]]) -> list[Fraction]:
+    """Return the share of each case: the mean score of its trials, however many they are.
+
+    >>> shares([[Trial(1001, 1, None, None, {}, None), Trial(1002, 0, None, None, {}, None)]])
+    [Fraction(1, 2)]
+    """
+    return [Fraction(sum(trial.score or 0 for trial in case)) / len(case) for case in scores]
+
+
+def on_grid(values: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Return values as whole numbers over their least common denominator.
+
+    >>> on_grid([Fraction(1, 2), Fraction(-1, 5)])
+    ([5, -2], 10)
+    """
+    unit = math.lcm(*{value.denominator for value in values})
+    return [value.numerator * (unit // value.denominator) for value in values], unit
+
+
+def grouped(ks: Sequence[int], members: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """Return (number of cases, sum of ks) of each group of case numbers."""
+    return [(len(group), sum(ks[i] for i in group)) for group in members]
+
+
+def trial_pairs(pair: Pair) -> dict[str, int] | None:
+    """Return the trial pairs by outcome; None where scores are not pass or fail. Assumes that trials pair."""
+    counts = {(1, 1): 0, (1, 0): 0, (0, 1): 0, (0, 0): 0}
+    for left, right in zip(pair.baseline.trials, pair.candidate.trials):
+        for one, other in zip(left, right):
+            outcome = one.score, other.score
+            if outcome not in counts:
+                return None
+            counts[outcome] += 1
+    return dict(zip(("both_pass", "only_baseline", "only_candidate", "neither"), counts.values()))
+
+
+def summarize(baseline: Sequence[Fraction], candidate: Sequence[Fraction], stream: IndexStream) -> dict[str, Any]:
+    """Return the figures of a set of cases from their shares: means, difference, interval by case, cases by direction.
+
+    The interval takes its resamples from the stream, so that one generator serves a comparison in its stated order.
+    """
+    ks, unit = on_grid([after - before for before, after in zip(baseline, candidate)])
+    n = len(ks)
+    return {
+        "cases": n, "baseline": sum(baseline) / n, "candidate": sum(candidate) / n,
+        "difference": Fraction(sum(ks), n * unit),
+        "interval_95": intervals.sampled_interval(ks, unit, stream),
+        "better": sum(k > 0 for k in ks), "worse": sum(k < 0 for k in ks), "same": ks.count(0),
+    }
+
+
+def exact_figures(ks: Sequence[int], unit: int, sampled: Any) -> dict[str, Any]:
+    """Return exact_interval_95 and exact_method; the sampled interval, saying so, where scores share no common grid."""
+    exact = intervals.exact_interval(ks, unit)
+    return {
+        "exact_interval_95": exact or sampled,
+        "exact_method": f"exact, grid of 1/{unit}" if exact else f"sampled, {RESAMPLES} resamples: no common grid of scores",
+    }
+
+
+def sign_flip_figures(flip: intervals.SignFlip) -> dict[str, Any]:
+    """Return source_sign_flip as a comparison holds it."""
+    return {"interval_95": flip.interval, "p_value": flip.p_value, "groups": flip.groups, "method": flip.method,
+            "reason": flip.reason}
+
+
+def measure_figures(pair: Pair, seed: int) -> dict[str, Any]:
+    """Return cost, latency and tokens of a case, mean and paired difference, over the cases where both sides have them."""
+    found = {}
+    for name in trials.MEASURES:
+        means: tuple[list[Fraction], list[Fraction]] = [], []
+        for case in zip(pair.baseline.trials, pair.candidate.trials):
+            measured = [[Fraction(trial.measures[name]) for trial in side if name in trial.measures] for side in case]
+            if all(measured):
+                for side, values in zip(means, measured):
+                    side.append(sum(values, Fraction(0)) / len(values))
+        if means[0]:
+            figures = summarize(*means, IndexStream(seed))
+            found[name] = {key: figures[key] for key in ("cases", "baseline", "candidate", "difference", "interval_95")}
+    return found
+
+
+def compare_pair(everything: Pair, options: Options = Options(), task: Any = None,
+                 temperatures: tuple[float | None, float | None] = (None, None)) -> dict[str, Any]:
+    """Return the comparison of a Pair, every figure rounded; RunError where something is missing that may not be.
+
+    task is {"name", "sha256"} of run records, temperatures the two systems' settings where they are known.
+    """
+    pair, excluded = trials.apply_missing(everything, options.missing)
+    baseline, candidate = shares(pair.baseline.trials), shares(pair.candidate.trials)
+    differences = [after - before for before, after in zip(baseline, candidate)]
+    ks, unit = on_grid(differences)
+    members = trials.sources(pair)
+    groups = grouped(ks, members)
+    has_sources = any(case.source is not None for case in pair.cases)
+    unpaired = trials.unpaired_reason(pair)
+    scores, new_scores = ([[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides)
+
+    # One generator, in this order: overall by case, by trial, by source where that is sampled, then each slice.
+    stream = IndexStream(options.seed)
+    overall = summarize(baseline, candidate, stream)
+    by_trial = None if unpaired else intervals.sampled_interval(*on_grid(
+        [Fraction(after) - before for one, other in zip(scores, new_scores) for before, after in zip(one, other)]), stream)
+    by_source = intervals.source_interval(groups, unit, stream)
+    flip = intervals.sign_flip(groups, unit)
+    overall |= {
+        "trial_level_interval_95": by_trial, "source_groups": len(groups), "source_cluster_method": by_source.method,
+        "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.no_gain_share,
+        **exact_figures(ks, unit, overall["interval_95"]), "source_sign_flip": sign_flip_figures(flip),
+        "exact_distribution": None, "trial_level_reason": unpaired,
+    }
+    if distribution := intervals.exact_distribution(ks, unit):
+        overall["exact_distribution"] = distribution._asdict()
+    pairs = None if unpaired else trial_pairs(pair)
+    slices, adjusted_method, compared = slice_figures(pair, everything, ks, unit, members, baseline, candidate, stream)
+    passes = decide.pass_counts(scores, new_scores)
+    group_of = [0] * len(ks)
+    for number, group in enumerate(members):
+        for i in group:
+            group_of[i] = number
+    counts = {len(case) for side in (scores, new_scores) for case in side}
+    comparison: dict[str, Any] = {
+        "comparison_version": COMPARISON_VERSION, "resamples": RESAMPLES, "seed": options.seed,
+        "case_set": pair.case_set, "trials": counts.pop() if len(counts) == 1 else None,
+        "baseline": pair.baseline.description, "candidate": pair.candidate.description,
+        "overall": overall,
+        "trial_pairs": pairs, "trial_pairs_reason": unpaired or (None if pairs else "scores are not pass or fail"),
+        "slices": slices,
+        "cases": [{"case_id": case.id, "baseline": baseline[i], "candidate": candidate[i], "source": case.source,
+                   "difference": differences[i], "by_chance": passes and decide.by_chance(*passes[i])}
+                  for i, case in enumerate(pair.cases) if ks[i]],
+        "tool_version": harness.TOOL_VERSION, "task": task,
+        "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
+        "score_range": list(pair.score_range), "missing": options.missing, "excluded": excluded,
+        "uneven_trials": trials.uneven_trials(pair),
+        "slices_compared": compared, "adjusted_method": adjusted_method,
+        "decision": decide.decision(flip, groups, unit, has_sources, options.min_gain, options.margin, options.gate),
+        "changed_by_chance": decide.changed_by_chance(passes),
+        "noise_floor": decide.noise_floor(scores, group_of, options.gate, options.min_gain, options.margin, options.seed),
+        **decide.planning(ks, unit, groups, scores, new_scores, not unpaired, has_sources, options.plan),
+        "incomplete": decide.incomplete(everything.baseline.trials, everything.candidate.trials, pair.score_range),
+        "nothing_moved": decide.nothing_moved(ks, groups),
+        "measures": measure_figures(pair, options.seed),
+    }
+    comparison["warnings"] = decide.warnings(comparison, pair, group_of, temperatures)
+    return dict(rounded(comparison))
+
+
+def slice_figures(pair: Pair, everything: Pair, ks: list[int], unit: int, members: list[list[int]],
+                  baseline: list[Fraction], candidate: list[Fraction],
+                  stream: IndexStream) -> tuple[dict[str, Any], str | None, int]:
+    """Return the slices by tag and value, how their p-values were adjusted, and how many different ones there are.
+
+    Slices of the same cases name each other and count once. A slice of too few source groups makes no claim: it has
+    no adjusted p-value, and takes no part in the adjustment of the others.
+    """
+    named = trials.slices(pair)
+    same: dict[tuple[int, ...], list[str]] = {}
+    for (tag, value), cases in named.items():
+        same.setdefault(tuple(cases), []).append(f"{tag}: {value}")
+    group_of = {i: number for number, group in enumerate(members) for i in group}
+    unscored = [dict(zip((case.id for case in everything.cases), decide.incomplete_per_case(side.trials)))
+                for side in (everything.baseline, everything.candidate)]
+    slices: dict[str, Any] = {}
+    claiming: dict[tuple[int, ...], list[int]] = {}
+    for (tag, value), cases in named.items():
+        figures = summarize([baseline[i] for i in cases], [candidate[i] for i in cases], stream)
+        inside: dict[int, list[int]] = {}
+        for i in cases:
+            inside.setdefault(group_of[i], []).append(i)
+        own, step = on_grid([Fraction(ks[i], unit) for i in cases])
+        flip = intervals.sign_flip(grouped(ks, list(inside.values())), unit)
+        if flip.interval:
+            claiming[tuple(cases)] = [sum(ks[i] for i in inside.get(number, ())) for number in range(len(members))]
+        slices.setdefault(tag, {})[value] = figures | {
+            "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len(inside),
+            **exact_figures(own, step, figures["interval_95"]), "source_sign_flip": sign_flip_figures(flip),
+            "adjusted_p_value": None, "same_cases_as": [name for name in same[tuple(cases)] if name != f"{tag}: {value}"],
+            "incomplete": {side: sum(counts[pair.cases[i].id] for i in cases)
+                           for side, counts in zip(trials.SIDES, unscored)},
+        }
+    if not claiming:
+        return slices, None, len(same)
+    p_values, method = intervals.adjusted_p_values(list(claiming.values()))
+    adjusted = dict(zip(claiming, p_values))
+    for (tag, value), cases in named.items():
+        slices[tag][value]["adjusted_p_value"] = adjusted.get(tuple(cases))
+    return slices, method, len(same)
+
+
+def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet, options: Options = Options(),
+            names: tuple[str, str] = ("baseline", "candidate")) -> dict[str, Any]:
+    """Return the comparison of two run records; raise RunError, by name and value, where they were not measured alike.
+
+    An incomplete trial does not pass: it counts as zero and is reported apart.
+    """
+    harness.compare(baseline, candidate, case_set, names)
+    pair = trials.from_records(baseline, candidate, case_set)
+    return compare_pair(pair, options._replace(missing="zero"), baseline["manifest"]["task"],
+                        (_temperature(baseline), _temperature(candidate)))
+
+
+def _temperature(record: dict[str, Any]) -> float | None:
+    found: Any = record["manifest"].get("settings")
+    for key in ("request", "options", "temperature"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, (int, float)) else None
+
+
+# === Formatting ===
+
+
+def rounded(value: Any, key: str = "") -> Any:
+    """Return a JSON value with its fractions and floats rounded: to 4 places, or 4 digits for the keys in SIGNIFICANT.
+
+    >>> rounded({"difference": Fraction(1, 3), "p_value": 0.000012345, "interval_95": (-0.0, 0.5)})
+    {'difference': 0.3333, 'p_value': 1.234e-05, 'interval_95': [0.0, 0.5]}
+    """
+    if isinstance(value, (float, Fraction)):
+        number = float(value)
+        return (float(f"{number:.{PLACES}g}") if key in SIGNIFICANT else round(number, PLACES)) + 0.0  # no -0.0
+    if isinstance(value, dict):
+        inner = key if key in SIGNIFICANT else None
+        return {name: rounded(item, inner or name) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(item, key) for item in value]
+    return value
+
+
+def format_json(comparison: dict[str, Any]) -> str:
+    """Return a comparison as the text of its file."""
+    return json.dumps(comparison, indent=2, allow_nan=False) + "\n"
+
+
+def format_line(comparison: dict[str, Any]) -> str:
+    """Return the comparison in one line: the difference, its interval by case, the cases by direction."""
+    overall = comparison["overall"]
+    low, high = overall["interval_95"]
+    return (f"difference {overall['difference']:+.4f} (95% interval {low:+.4f} to {high:+.4f}) over {overall['cases']} "
+            f"cases; better {overall['better']}, worse {overall['worse']}, same {overall['same']}")
+
+
+# === Command line ===
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = harness.command_parser(__doc__, "compare.py")
+    parser.add_argument("baseline", metavar="BASELINE", help="run record, or a config of the trial logs")
+    parser.add_argument("candidate", metavar="CANDIDATE", help="run record, or a config of the trial logs")
+    what = parser.add_argument_group("what is compared")
+    what.add_argument("--cases", metavar="FILE", help="the case set of the run records")
+    what.add_argument("--trials", action="append", metavar="[SIDE=]FILE", help="a plain trial log instead of run records, of "
+                      "both sides or of one (baseline=FILE, candidate=FILE); may be given several times")
+    what.add_argument("--score-range", nargs=2, type=trials.score_bound, default=[0, 1], metavar=("LOW", "HIGH"),
+                      help="what scores of trial logs can be (default: 0 1)")
+    what.add_argument("--missing", choices=("refuse", "drop", "zero"), default="refuse", help="what becomes of trials without "
+                      "a score and cases of one side only, in trial logs (default: refuse)")
+    what.add_argument("--skip-broken-lines", action="store_true", help="read the whole rows of a trial log, list the others")
+    decision = parser.add_argument_group("the decision; declare it before you look")
+    decision.add_argument("--min-gain", type=trials.score_bound, default=Fraction(0), metavar="G",
+                          help="the gain worth shipping, in score units (default: 0)")
+    decision.add_argument("--margin", type=trials.score_bound, default=Fraction(0), metavar="M",
+                          help="the loss that is tolerated, in score units (default: 0)")
+    decision.add_argument("--gate", choices=decide.GATES, help="exit with 3 unless this claim holds")
+    decision.add_argument("--plan", type=trials.score_bound, metavar="H", help="say what an interval of +-H would need")
+    decision.add_argument("--seed", type=int, default=SEED, help="of the sampled intervals (default: %(default)s)")
+    out = parser.add_argument_group("what comes out, beside the one line")
+    out.add_argument("--out", metavar="FILE", help="comparison.json")
+    out.add_argument("--json", action="store_true", help="print what --out writes, in place of the line")
+    out.add_argument("--table", action="store_true", help="print the whole comparison as text after the line")
+    out.add_argument("--markdown", metavar="FILE", help="write a pull request comment")
+    out.add_argument("--html", metavar="FILE", help="write one self-contained page")
+    return parser
+
+
+class Inputs(NamedTuple):
+    """A comparison and what it was made from: the pair of trial logs, or two run records and their case set."""
+
+    comparison: dict[str, Any]
+    pair: Pair | None = None
+    records: tuple[dict[str, Any], dict[str, Any], CaseSet] | None = None
+
+
+def read_inputs(args: argparse.Namespace, options: Options) -> Inputs:
+    """Return the comparison that the command asks for, and what it was made from."""
+    names = args.baseline, args.candidate
+    if not args.trials:
+        baseline, candidate = (harness.read_record(path) for path in names)
+        case_set = harness.load_cases(args.cases)
+        comparison = compare(baseline, candidate, case_set, options, names)
+        return Inputs(comparison, records=(baseline, candidate, case_set))
+    paths: list[tuple[str | None, str]] = []
+    for text in args.trials:
+        side, equals, path = text.partition("=")
+        paths.append((side, path) if equals and side in trials.SIDES else (None, text))
+    pair = trials.read_trial_logs(paths, *names, tuple(args.score_range), args.skip_broken_lines)
+    return Inputs(compare_pair(pair, options), pair)
+
+
+def write_reports(args: argparse.Namespace, inputs: Inputs) -> None:
+    """Write what --table, --markdown and --html ask for."""
+    import report  # only here: a plain comparison starts faster without it
+
+    if args.table:
+        print(report.text_report(inputs.comparison, **report.terminal_settings(sys.stdout)), end="")
+    if args.markdown:
+        harness.write(args.markdown, report.markdown_report(inputs.comparison))
+    if args.html:
+        panel, manifests = report.pair_panel(inputs.pair) if inputs.pair else [], []
+        if inputs.records:
+            panel, manifests = report.record_panel(*inputs.records), [run["manifest"] for run in inputs.records[:2]]
+        harness.write(args.html, report.html_report(inputs.comparison, panel, manifests))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    if bool(args.trials) == bool(args.cases):
+        parser.error("give --cases with two run records, or --trials with two configs")
+    if min(args.min_gain, args.margin) < 0 or args.plan is not None and args.plan <= 0:
+        parser.error("--min-gain and --margin are at least 0, --plan is above 0")
+    if args.score_range[0] >= args.score_range[1]:
+        parser.error("--score-range: LOW is below HIGH")
+    if args.json and args.table:
+        parser.error("--json and --table both print to stdout; choose one")
+    for path in filter(None, (args.out, args.markdown, args.html)):
+        harness.check_folder(path)
+    inputs = read_inputs(args, Options(args.min_gain, args.margin, args.gate, args.plan, args.missing, args.seed))
+    comparison = inputs.comparison
+    if args.out:
+        harness.write(args.out, format_json(comparison))
+    print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")
+    if args.table or args.markdown or args.html:
+        write_reports(args, inputs)
+    sys.stdout.flush()  # the result stands before the warnings about it
+    for warning in comparison["warnings"]:
+        print(f"warning: {warning['message']}; {warning['advice']}", file=sys.stderr)
+    return 3 if comparison["decision"]["gate_met"] is False else 0
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run_command(main))

@@ -1,0 +1,484 @@
+"""Does the comparison keep its contract? The published figures, the recorded runs, the laws, and every refusal."""
+
+import contextlib
+import copy
+import itertools
+import io
+import json
+import os
+import random
+import tempfile
+import unittest
+from fractions import Fraction
+
+import compare
+import harness
+import intervals
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PASSING = harness.Task("outcomes", "0" * 64, {"passes": ("1", lambda expected, output: expected == output)},
+                       lambda expected: None, lambda output: None, harness.NoRejection)
+
+
+def here(*parts):
+    return os.path.join(HERE, *parts)
+
+
+def case_set(cases, sha256="1" * 64):
+    """Return a case set of {case id: tags}, all of them expecting the output 1."""
+    return harness.CaseSet("cases", "1", sha256, tuple(
+        harness.Case(case_id, "dev", {}, {"passes": True}, tags) for case_id, tags in cases.items()))
+
+
+def run(cases, outcomes, name="system"):
+    """Return a run record of {case id: its trials' outcomes}: 1 passes, 0 fails, None is incomplete."""
+    (trials,) = {len(row) for row in outcomes.values()}
+    header = {"case_set": {"name": cases.name, "sha256": cases.sha256}, "task": {"name": "outcomes", "sha256": "0" * 64},
+              "splits": ["dev"], "trials": trials, "started_at": "", "python": "", "platform": "",
+              "system": dict.fromkeys(harness.SYSTEM_FIELDS) | {"name": name, "version": "v1", "mode": "replay"}}
+    lines = {}
+    for case_id, row in outcomes.items():
+        for trial, outcome in enumerate(row, start=1):
+            answer = {"error": {"type": "NotJSON", "message": "prose"}} if outcome is None else {
+                "output": {"passes": bool(outcome)}}
+            lines[case_id, trial] = {"seed": 1000 + trial, "metadata": {}, **answer}
+    return harness.make_record(header, cases, PASSING, lines)
+
+
+def published():
+    """Return the published comparison, and case set and runs of the outcomes reconstructed from it."""
+    saved = harness.read_json(here("testdata", "published-comparison.json"))
+    rows = harness.read_json(here("testdata", "published-outcomes.json"))["cases"]
+    cases = case_set({row["case_id"]: {tag: row[tag] for tag in ("source", "variant", "language")} for row in rows},
+                     saved["case_set"]["sha256"])._replace(name=saved["case_set"]["name"])
+    runs = [run(cases, {row["case_id"]: row[version] for row in rows}) for version in ("v1", "v2")]
+    for record, side in zip(runs, ("baseline", "candidate")):
+        record["manifest"]["system"] = saved[side]
+    return saved, cases, runs
+
+
+def simple(baseline, candidate, sources=None):
+    """Return the comparison of {case id: outcomes} on both sides, each case in the source group that sources names."""
+    cases = case_set({case_id: {"source": sources[case_id]} if sources else {} for case_id in baseline})
+    return compare.compare(run(cases, baseline), run(cases, candidate), cases)
+
+
+def worlds(count, seed=1):
+    """Yield small random runs: (case set, baseline outcomes, candidate outcomes)."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        n, trials = rng.randint(2, 9), rng.randint(1, 4)
+        cases = case_set({f"c{i}": {"source": f"s{rng.randrange(n)}", "kind": rng.choice("ab")} for i in range(n)})
+        yield cases, *({case.id: [rng.choice((0, 1, 1, None)) for _ in range(trials)] for case in cases.cases}
+                       for _ in range(2))
+
+
+class PublishedTest(unittest.TestCase):
+    maxDiff = None
+
+    def assert_holds(self, new, old, path="comparison"):
+        """Assert that every key of old is in new, in old's order, with old's value."""
+        if isinstance(old, dict):
+            self.assertEqual([key for key in new if key in old], list(old), path)
+            for key in old:
+                self.assert_holds(new[key], old[key], f"{path}.{key}")
+        elif isinstance(old, list) and old and isinstance(old[0], dict):
+            self.assertEqual(len(new), len(old), path)
+            for number, (one, other) in enumerate(zip(new, old)):
+                self.assert_holds(one, other, f"{path}[{number}]")
+        else:
+            self.assertEqual(new, old, path)
+
+    def test_published_figures_come_out_exactly(self):
+        saved, cases, runs = published()
+        self.assert_holds(compare.compare(*runs, cases), saved)
+
+    def test_published_no_gain_share_is_a_power_of_six_ninths(self):
+        _, cases, runs = published()
+        overall = compare.compare(*runs, cases)["overall"]
+        self.assertEqual(overall["source_no_gain_share"], round((6 / 9) ** 9, 4))
+
+    def test_sampled_lower_end_depends_on_the_seed(self):
+        _, cases, runs = published()
+        pair = compare.trials.from_records(*runs, cases)
+        ks, unit = compare.on_grid([after - before for before, after in zip(
+            compare.shares(pair.baseline.trials), compare.shares(pair.candidate.trials))])
+        groups = compare.grouped(ks, compare.trials.sources(pair))
+        ends = set()
+        for seed in range(50):
+            # Drawn as a sample even where the exact interval could be had: that is what the seed would decide.
+            stream = intervals.IndexStream(seed)
+            means = sorted(Fraction(sum(groups[g][1] for g in draw), sum(groups[g][0] for g in draw) * unit)
+                           for draw in (stream.indices(len(groups), len(groups)) for _ in range(intervals.RESAMPLES)))
+            ends.add(means[intervals.RESAMPLES // 40] > 0)
+        self.assertEqual(ends, {True, False})
+
+    def test_interval_of_another_seed_is_another_sample_of_the_same_distribution(self):
+        _, cases, runs = published()
+        ends = {tuple(compare.compare(*runs, cases, compare.Options(seed=seed))["overall"]["interval_95"])
+                for seed in range(6)}
+        exact = compare.compare(*runs, cases)["overall"]["exact_interval_95"]
+        self.assertGreater(len(ends), 1)
+        for low, high in ends:
+            self.assertAlmostEqual(low, exact[0], delta=0.006)
+            self.assertAlmostEqual(high, exact[1], delta=0.006)
+
+
+class RecordedTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_recorded_runs_and_comparison_match_fresh_runs(self):
+        cases = harness.load_cases(here("cases-robustness.json"))
+        runs = []
+        for name in ("qwen-coder-v1", "qwen-coder-v2"):
+            log = harness.read_log(here("recorded", f"{name}.jsonl"))
+            fresh = harness.replay([log], cases, harness.load_task("triage_task"))
+            saved = harness.read_record(here("runs", f"{name}.json"))
+            runs.append(fresh)
+            self.assertEqual(without_description(fresh), without_description(saved))
+        fresh = compare.compare(*runs, cases)
+        saved = harness.read_json(here("runs", "comparison.json"))
+        for comparison in (fresh, saved):
+            comparison.pop("tool_version")
+        self.assertEqual(json.loads(compare.format_json(fresh)), saved)
+
+    def test_recorded_logs_hold_real_and_different_answers(self):
+        for name in ("qwen-coder-v1", "qwen-coder-v2"):
+            log = harness.read_log(here("recorded", f"{name}.jsonl"))
+            self.assertEqual(len(log.rows), 220)
+            replies = {row["metadata"].get("reply") for row in log.rows}
+            self.assertGreater(len(replies), 3)
+            self.assertTrue(log.header["system"]["model"].startswith("qwen2.5-coder:0.5b@"))
+
+
+def without_description(record):
+    record = copy.deepcopy(record)
+    for field in harness.RUN_DESCRIPTION_FIELDS:
+        del record["manifest"][field]
+    return record
+
+
+class FigureTest(unittest.TestCase):
+    def test_by_hand(self):
+        # a: 1/2 -> 2/2, b: 2/2 -> 1/2, c: 0/2 -> 2/2; differences 1/2, -1/2, 1; their mean is a third.
+        found = simple({"a": [1, 0], "b": [1, 1], "c": [0, 0]}, {"a": [1, 1], "b": [0, 1], "c": [1, 1]})
+        overall = found["overall"]
+        self.assertEqual((overall["cases"], overall["baseline"], overall["candidate"]), (3, 0.5, 0.8333))
+        self.assertEqual((overall["difference"], overall["better"], overall["worse"], overall["same"]), (0.3333, 2, 1, 0))
+        self.assertEqual(found["trial_pairs"], {"both_pass": 2, "only_baseline": 1, "only_candidate": 3, "neither": 0})
+        # 27 draws of 3: P(mean = -1/2) = 1/27 = 0.037 is more than 0.025, and so is P(mean = 1).
+        self.assertEqual(overall["exact_interval_95"], [-0.5, 1.0])
+        self.assertEqual(overall["source_cluster_interval_95"], [-0.5, 1.0])
+        self.assertEqual(overall["source_no_gain_share"], round(7 / 27, 4))  # bbb, and 3 orders each of bba and ... abb = 0
+        self.assertEqual([case["case_id"] for case in found["cases"]], ["a", "b", "c"])
+
+    def test_incomplete_does_not_pass_and_is_counted_apart(self):
+        found = simple({"a": [1, 1], "b": [1, 1]}, {"a": [1, None], "b": [None, None]})
+        self.assertEqual(found["overall"]["candidate"], 0.25)
+        self.assertEqual(found["incomplete"]["candidate"], {"trials": 3, "reasons": {"NotJSON": 3}})
+        self.assertEqual(found["incomplete"]["difference_bounds"], [-0.75, 0.0])
+
+    def test_variants_of_one_source_are_resampled_together(self):
+        # A candidate that fixes the six variants of one source of nine, and nothing else.
+        ids = [f"s{source}-{variant}" for source in range(9) for variant in range(6)]
+        baseline = {case_id: [int(not case_id.startswith("s0"))] * 5 for case_id in ids}
+        found = simple(baseline, dict.fromkeys(ids, [1] * 5), {case_id: case_id[:2] for case_id in ids})["overall"]
+        self.assertGreater(found["interval_95"][0], 0)
+        self.assertGreater(found["exact_interval_95"][0], 0)
+        self.assertEqual(found["source_cluster_interval_95"][0], 0)
+
+    def test_grouped_bootstrap_equals_every_draw(self):
+        rng = random.Random(5)
+        for groups in (3, 4):
+            for _ in range(6):
+                sizes = [rng.randint(1, 4) for _ in range(groups)]
+                ids = [f"g{g}-{i}" for g in range(groups) for i in range(sizes[g])]
+                sides = [{case_id: [rng.randint(0, 1) for _ in range(2)] for case_id in ids} for _ in range(2)]
+                found = simple(*sides, {case_id: case_id[:2] for case_id in ids})["overall"]
+                sums = {g: [sum(sides[1][i]) - sum(sides[0][i]) for i in ids if i.startswith(f"g{g}-")] for g in range(groups)}
+                means = sorted(Fraction(sum(sum(sums[g]) for g in draw), 2 * sum(len(sums[g]) for g in draw))
+                               for draw in itertools.product(range(groups), repeat=groups))
+                low = next(v for v in means if Fraction(sum(m <= v for m in means), len(means)) >= Fraction(25, 1000))
+                high = next(v for v in means if Fraction(sum(m <= v for m in means), len(means)) >= Fraction(975, 1000))
+                self.assertEqual(found["source_cluster_interval_95"], [round(float(low), 4), round(float(high), 4)])
+                share = sum(m <= 0 for m in means) / len(means)
+                self.assertEqual(found["source_no_gain_share"], round(share, 4))
+
+    def test_swapping_the_sides_negates(self):
+        for cases, one, other in worlds(8):
+            forward = compare.compare(run(cases, one), run(cases, other), cases)
+            back = compare.compare(run(cases, other), run(cases, one), cases)
+            self.assertEqual(back["overall"]["difference"] + 0.0, -forward["overall"]["difference"] + 0.0)
+            self.assertEqual(back["overall"]["better"], forward["overall"]["worse"])
+            self.assertEqual(back["overall"]["source_sign_flip"]["p_value"], forward["overall"]["source_sign_flip"]["p_value"])
+            self.assertEqual(back["trial_pairs"]["only_baseline"], forward["trial_pairs"]["only_candidate"])
+            self.assertEqual([case["difference"] for case in back["cases"]],
+                             [-case["difference"] for case in forward["cases"]])
+
+    def test_identical_runs_give_zeros(self):
+        for cases, one, _ in worlds(5):
+            found = compare.compare(run(cases, one), run(cases, one), cases)
+            overall = found["overall"]
+            for key in ("interval_95", "exact_interval_95", "trial_level_interval_95", "source_cluster_interval_95"):
+                self.assertEqual(overall[key], [0.0, 0.0])
+            self.assertEqual((overall["difference"], overall["same"], found["cases"]), (0.0, overall["cases"], []))
+            self.assertIsNotNone(found["nothing_moved"])
+            self.assertNotIn("better", found["decision"]["claims"])
+
+    def test_order_of_rows_in_a_record_does_not_matter(self):
+        for cases, one, other in worlds(4):
+            records = run(cases, one), run(cases, other)
+            expected = compare.compare(*records, cases)
+            random.Random(3).shuffle(records[1]["results"])
+            for row in records[0]["results"]:
+                row.update({key: row.pop(key) for key in sorted(row)})
+            self.assertEqual(compare.compare(*records, cases), expected)
+
+    def test_order_of_cases_matters_to_no_exact_figure(self):
+        for cases, one, other in worlds(4):
+            expected = compare.compare(run(cases, one), run(cases, other), cases)
+            turned = cases._replace(cases=cases.cases[::-1])
+            found = compare.compare(run(turned, one), run(turned, other), turned)
+            for key in ("difference", "exact_interval_95", "source_cluster_interval_95", "source_sign_flip"):
+                self.assertEqual(found["overall"][key], expected["overall"][key], key)
+            self.assertEqual(found["decision"], expected["decision"])
+
+    def test_slices_hold_their_cases_and_name_their_twins(self):
+        tags = {"a": {"lang": "en", "form": "x"}, "b": {"lang": "es", "form": "y"}, "c": {"lang": "en", "form": "x"}}
+        cases = case_set(tags)
+        found = compare.compare(run(cases, {"a": [0], "b": [0], "c": [1]}), run(cases, {"a": [1], "b": [0], "c": [1]}), cases)
+        self.assertEqual(list(found["slices"]), ["form", "lang"])
+        self.assertEqual(found["slices"]["lang"]["en"]["difference"], 0.5)
+        self.assertEqual(found["slices"]["lang"]["en"]["same_cases_as"], ["form: x"])
+        self.assertEqual(found["slices_compared"], 2)
+        self.assertIsNone(found["slices"]["lang"]["en"]["adjusted_p_value"])
+        self.assertTrue(found["slices"]["lang"]["es"]["few_cases"])
+
+    def test_rounding_keeps_small_probabilities(self):
+        self.assertEqual(compare.rounded({"p_value": 1e-9, "difference": 1e-9}), {"p_value": 1e-9, "difference": 0.0})
+
+
+class RefusalTest(unittest.TestCase):
+    def setUp(self):
+        self.cases = case_set({"a": {}, "b": {}})
+        self.baseline, self.candidate = (run(self.cases, {"a": [1, 0], "b": [0, 0]}) for _ in range(2))
+
+    def assert_refused(self, *words):
+        with self.assertRaises(harness.RunError) as caught:
+            compare.compare(self.baseline, self.candidate, self.cases)
+        for word in words:
+            self.assertIn(word, str(caught.exception))
+
+    def test_another_case_set(self):
+        self.candidate["manifest"]["case_set"]["sha256"] = "2" * 64
+        self.assert_refused("candidate", "2222222222222222", "1111111111111111")
+
+    def test_another_case_file(self):
+        self.cases = self.cases._replace(sha256="3" * 64)
+        self.assert_refused("baseline", "3333333333333333", "1111111111111111")
+
+    def test_another_task(self):
+        self.candidate["manifest"]["task"] = {"name": "outcomes", "sha256": "4" * 64}
+        self.assert_refused("task", "0000", "4444")
+
+    def test_another_grader(self):
+        self.candidate["manifest"]["graders"] = {"passes": "2"}
+        self.assert_refused("graders.passes", '"1"', '"2"')
+
+    def test_another_split(self):
+        self.candidate["manifest"]["splits"] = ["heldout"]
+        self.assert_refused("splits", "dev", "heldout")
+
+    def test_another_trial_count(self):
+        self.candidate = run(self.cases, {"a": [1], "b": [0]})
+        self.assert_refused("trials", "2", "1")
+
+    def test_a_trial_missing(self):
+        for row in self.candidate["results"]:
+            if row["case_id"] == "b":
+                del self.candidate["results"][self.candidate["results"].index(row)]
+                break
+        self.candidate["summary"] = harness.summarize(self.candidate["results"])
+        self.assert_refused("candidate", "'b' trial 1", "missing")
+
+    def test_a_case_missing(self):
+        self.candidate["results"] = [row for row in self.candidate["results"] if row["case_id"] == "a"]
+        self.candidate["summary"] = harness.summarize(self.candidate["results"])
+        self.assert_refused("candidate", "'b' trial 1", "missing")
+
+    def test_a_trial_twice(self):
+        self.candidate["results"].append(self.candidate["results"][0])
+        self.candidate["summary"] = harness.summarize(self.candidate["results"])
+        self.assert_refused("candidate", "'a' trial 1", "twice")
+
+    def test_other_seeds(self):
+        self.candidate["results"][3]["seed"] = 7
+        self.assert_refused("'b' trial 2", "seed 1002", "7")
+
+    def test_a_summary_that_does_not_follow(self):
+        self.candidate["summary"]["dev"]["pass"] += 1
+        self.assert_refused("candidate", "summary does not follow")
+
+    def test_a_verdict_that_does_not_follow(self):
+        self.candidate["results"][0]["verdict"] = "fail"
+        self.candidate["summary"] = harness.summarize(self.candidate["results"])
+        self.assert_refused("candidate", "result 1", "verdict 'fail'", "'pass'")
+
+
+class CommandTest(unittest.TestCase):
+    """compare.py from its command line: stdout, stderr, exit status, files."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def save(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return self.path(name)
+
+    def command(self, *argv):
+        """Return (status, stdout, stderr) of compare.py, run in this process."""
+        out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                status = harness.run_command(lambda: compare.main(argv))
+            except SystemExit as stopped:
+                status = stopped.code
+        texts = []
+        for stream in (out, err):
+            stream.flush()
+            texts.append(stream.buffer.getvalue().decode())
+        return status, *texts
+
+    def rows(self, *rows):
+        """Save a trial log of (config, task_id, seed, score, fields) rows and return its path."""
+        return self.save("trials.jsonl", "".join(json.dumps(
+            {"task_id": task_id, "seed": seed, "config": config, "score": score, **fields}) + "\n"
+            for config, task_id, seed, score, fields in rows))
+
+    def simple_log(self, gain=True):
+        """A candidate that mends, or breaks, each of eight cases of their own source."""
+        return self.rows(*((config, f"c{i}", seed, int((config == "new") == gain), {"cluster": f"s{i}"})
+                           for config in ("old", "new") for i in range(8) for seed in range(2)))
+
+    def test_recorded_runs_print_one_line_and_write_the_comparison(self):
+        out = self.path("comparison.json")
+        status, stdout, _ = self.command(here("runs", "qwen-coder-v1.json"), here("runs", "qwen-coder-v2.json"),
+                                         "--cases", here("cases-robustness.json"), "--out", out)
+        saved = harness.read_json(out)
+        self.assertEqual((status, stdout), (0, compare.format_line(saved) + "\n"))
+        self.assertRegex(stdout, r"\Adifference [+-]\d\.\d{4} \(95% interval [+-]\d\.\d{4} to [+-]\d\.\d{4}\) over 44 cases; "
+                                 r"better \d+, worse \d+, same \d+\n\Z")
+        with open(here("runs", "comparison.json"), "rb") as one, open(out, "rb") as other:
+            self.assertEqual(one.read(), other.read())
+
+    def test_json_prints_what_out_writes(self):
+        log = self.simple_log()
+        _, stdout, _ = self.command("old", "new", "--trials", log, "--json", "--out", self.path("c.json"))
+        with open(self.path("c.json"), encoding="utf-8") as file:
+            self.assertEqual(stdout, file.read())
+
+    def test_gate_met_exits_0_and_not_met_exits_3_and_both_write(self):
+        for gain, gate, status in ((True, "better", 0), (True, "not-worse", 0), (False, "better", 3),
+                                   (False, "not-worse", 3), (True, "equivalent", 3)):
+            out = self.path(f"{gain}-{gate}.json")
+            found = self.command("old", "new", "--trials", self.simple_log(gain), "--gate", gate, "--out", out)
+            self.assertEqual(found[0], status, (gain, gate))
+            self.assertEqual(harness.read_json(out)["decision"]["gate_met"], status == 0)
+            self.assertTrue(found[1].startswith("difference "))
+
+    def test_bad_usage_exits_2(self):
+        for argv in ((), ("old", "new"), ("old", "new", "--trials", "x", "--cases", "y"),
+                     ("old", "new", "--trials", "x", "--margin", "-1"), ("old", "new", "--trials", "x", "--margin", "nan"),
+                     ("old", "new", "--trials", "x", "--score-range", "1", "0"), ("a", "b", "--cases", "c", "--gate", "good")):
+            status, stdout, stderr = self.command(*argv)
+            self.assertEqual((status, stdout), (2, ""))
+            self.assertIn("error:", stderr)
+
+    def test_refused_input_leaves_every_file_as_it_was(self):
+        out = self.save("comparison.json", "kept\n")
+        status, stdout, stderr = self.command("old", "newer", "--trials", self.simple_log(), "--out", out)
+        self.assertEqual((status, stdout), (1, ""))
+        self.assertRegex(stderr, r"\Aerror: .*'newer'.*new, old\n\Z")
+        with open(out, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "kept\n")
+
+    def test_missing_folder_is_told_before_any_work(self):
+        status, stdout, stderr = self.command("old", "new", "--trials", "no-such-log", "--out", self.path("none/c.json"))
+        self.assertEqual((status, stdout), (1, ""))
+        self.assertIn("there is no folder", stderr)
+
+    def test_files_of_another_kind_are_named_for_what_they_are(self):
+        cases, run_v1 = here("cases-robustness.json"), here("runs", "qwen-coder-v1.json")
+        for argv, words in (
+                ((here("runs", "comparison.json"), run_v1, "--cases", cases), "is a comparison, not a run record"),
+                ((run_v1, here("recorded", "qwen-coder-v1.jsonl"), "--cases", cases), "is a log; make its run record"),
+                ((run_v1, run_v1, "--cases", run_v1), "is a run record, not a case set"),
+                ((run_v1, run_v1, "--cases", here("recorded", "qwen-coder-v1.jsonl")), "is a log, not a case set"),
+                ((run_v1, cases, "--cases", cases), "is a case set, not a run record")):
+            status, stdout, stderr = self.command(*argv)
+            self.assertEqual((status, stdout), (1, ""))
+            self.assertIn(words, stderr)
+            self.assertEqual(stderr.count("\n"), 1)
+
+    def test_a_file_per_side_may_hold_the_same_config(self):
+        before = self.save("before.jsonl", '{"task_id": "a", "seed": 1, "config": "m", "score": 0}\n')
+        after = self.save("after.jsonl", '{"task_id": "a", "seed": 1, "config": "m", "score": 0.5}\n')
+        status, stdout, _ = self.command("m", "m", "--trials", f"baseline={before}", "--trials", f"candidate={after}")
+        self.assertEqual(status, 0)
+        self.assertIn("difference +0.5000", stdout)
+
+    def test_scores_on_a_grid_are_exact_and_free_floats_are_sampled(self):
+        rng = random.Random(1)
+        for draw, method in ((lambda: rng.randrange(11) / 10, "exact, grid of 1/10"), (rng.random, "sampled, 2000 resamples")):
+            log = self.rows(*((config, i, 0, draw(), {}) for config in ("old", "new") for i in range(12)))
+            self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
+            overall = harness.read_json(self.path("c.json"))["overall"]
+            self.assertTrue(overall["exact_method"].startswith(method), overall["exact_method"])
+            self.assertLess(overall["exact_interval_95"][0], overall["exact_interval_95"][1])
+
+    def test_trials_that_do_not_pair_by_seed_still_compare_by_case(self):
+        log = self.rows(("old", "easy", 0, 1, {}), ("old", "hard", 0, 0, {}), ("old", "hard", 1, 0, {}),
+                        ("new", "easy", 5, 1, {}), *(("new", "hard", seed, 0, {}) for seed in range(5)))
+        status, _, _ = self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
+        found = harness.read_json(self.path("c.json"))
+        self.assertEqual((status, found["overall"]["difference"]), (0, 0.0))  # pooled trials would say -0.1667
+        self.assertIsNone(found["trial_pairs"])
+        self.assertIn("seeds", found["trial_pairs_reason"])
+        self.assertIsNone(found["overall"]["trial_level_interval_95"])
+        self.assertEqual([row["case_id"] for row in found["uneven_trials"]], ["hard"])
+
+    def test_missing_policies(self):
+        log = self.rows(*(("old", case, 0, 1, {}) for case in "abc"), ("new", "a", 0, 1, {}),
+                        ("new", "b", 0, 0, {"error": "rate limit"}))
+        status, _, stderr = self.command("old", "new", "--trials", log)
+        self.assertEqual(status, 1)
+        for words in ("candidate 'new'", "lacks 1 of 3 cases (c)", "b seed 0: rate limit", "--missing"):
+            self.assertIn(words, stderr)
+        for policy, cases, difference in (("drop", 1, 0.0), ("zero", 3, -0.6667)):
+            status, _, _ = self.command("old", "new", "--trials", log, "--missing", policy, "--out", self.path("c.json"))
+            found = harness.read_json(self.path("c.json"))
+            self.assertEqual((status, found["overall"]["cases"], found["overall"]["difference"]), (0, cases, difference))
+            self.assertEqual(found["incomplete"]["difference_bounds"], [-0.6667, 0.0])
+        self.assertEqual([], found["excluded"])
+
+    def test_cost_and_latency_are_compared_where_both_sides_have_them(self):
+        log = self.rows(("old", "a", 0, 1, {"cost_usd": 0.001, "latency_s": 2}), ("new", "a", 0, 1, {"cost_usd": 0.003}))
+        self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
+        self.assertEqual(harness.read_json(self.path("c.json"))["measures"], {"cost_usd": {
+            "cases": 1, "baseline": 0.001, "candidate": 0.003, "difference": 0.002, "interval_95": [0.002, 0.002]}})
+
+
+def load_tests(loader, tests, pattern):
+    import doctest
+    tests.addTests(doctest.DocTestSuite(compare))
+    return tests
+
+
+if __name__ == "__main__":
+    unittest.main()

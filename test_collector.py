@@ -1,0 +1,381 @@
+"""Does the collector keep each row it said yes to, exactly once, whatever happens to it?"""
+
+import doctest
+import errno
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from unittest import mock
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import collector
+from harness import RunError
+from trials import RowTwice
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def row(task_id="c1", seed=0, config="A", score=1, **more):
+    return {"task_id": task_id, "seed": seed, "config": config, "score": score, **more}
+
+
+def ndjson(*rows):
+    return "".join(json.dumps(each) + "\n" for each in rows)
+
+
+class CollectorTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.log = os.path.join(folder.name, "trials.jsonl")
+
+    def lines(self):
+        with open(self.log, "rb") as file:
+            return file.read().decode("ascii").splitlines()
+
+    def write(self, data):
+        with open(self.log, "wb") as file:
+            file.write(data)
+
+
+class ServerTest(CollectorTest):
+    """Each test may start collectors of its own as processes, on a free port of the loopback address."""
+
+    def start(self, *options, token=""):
+        """Return a collector that serves, as a process; its port is self.port."""
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-W", "error", os.path.join(HERE, "collector.py"), "--log", self.log, "--port", "0",
+             *options], stderr=subprocess.PIPE, text=True, env={**os.environ, "TRIAL_TOKEN": token})
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait, 5)
+        self.addCleanup(process.kill)
+        self.said = []
+        while not self.said or " at http://" not in self.said[-1]:
+            self.said.append(process.stderr.readline())
+            if not self.said[-1]:
+                self.fail(f"collector did not start: {self.said}")
+        self.port = int(self.said[-1].rpartition(":")[2])
+        return process
+
+    def ask(self, body=None, path="/trials", method=None, **headers):
+        """Return the status and the JSON value of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            if body is not None and not isinstance(body, str):
+                body = json.dumps(body)
+            connection.request(method or ("GET" if body is None else "POST"), path, body and body.encode(),
+                               {name.replace("_", "-"): value for name, value in headers.items()})
+            response = connection.getresponse()
+            self.headers = response.headers
+            return response.status, json.loads(response.read() or "null")
+        finally:
+            connection.close()
+
+    def raw(self, data, end=False):
+        """Return what comes back on a connection that sent these bytes, and then waits or ends."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            connection.sendall(data)
+            if end:
+                connection.shutdown(socket.SHUT_WR)
+            answer = b""
+            while part := connection.recv(65536):
+                answer += part
+            return answer.decode()
+
+    def refused_start(self, *options, token=""):
+        """Return the error line of a collector that does not start."""
+        done = subprocess.run(
+            [sys.executable, os.path.join(HERE, "collector.py"), "--log", self.log, "--port", "0", *options],
+            capture_output=True, text=True, timeout=5, env={**os.environ, "TRIAL_TOKEN": token})
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        return done.stderr
+
+    def test_rows_are_checked_appended_once_and_counted(self):
+        self.start()
+        self.assertEqual(self.ask(row("c1", score=True, note="é\u2028")), (202, {"accepted": 1}))
+        self.assertEqual(self.ask(ndjson(row("c2"), row(2**100, config="B", score=0.5), row("c2", 1))),
+                         (202, {"accepted": 3}))
+        self.assertEqual(self.ask(json.dumps(row("c2", 2, score=None, error="503"), indent=2)), (202, {"accepted": 1}))
+        for again in (row("c1"), row("c1", "0"), row("c1", error="x")):
+            status, answer = self.ask(again)
+            self.assertEqual(status, 409)
+            self.assertIn("trials.jsonl:1", answer["error"])
+        self.assertEqual(self.ask(path="/stats"), (200, {"rows": 5, "configs": {
+            "A": {"rows": 4, "cases": 2}, "B": {"rows": 1, "cases": 1}}}))
+        self.assertEqual(self.ask(path="/health"), (200, {"status": "ok"}))
+        self.assertEqual(self.lines(), [
+            '{"task_id": "c1", "seed": 0, "config": "A", "score": true, "note": "\\u00e9\\u2028"}',
+            '{"task_id": "c2", "seed": 0, "config": "A", "score": 1}',
+            '{"task_id": 1267650600228229401496703205376, "seed": 0, "config": "B", "score": 0.5}',
+            '{"task_id": "c2", "seed": 1, "config": "A", "score": 1}',
+            '{"task_id": "c2", "seed": 2, "config": "A", "score": null, "error": "503"}'])
+
+    def test_bad_bodies_are_refused_with_the_reason_and_leave_nothing(self):
+        self.start()
+        self.ask(row("c0", cluster="s1"))
+        for body, reason in (
+                (row(score=2), "outside [0, 1]"), (row(score="1"), "not a number"), (row(score=None), "send the error"),
+                (row(task_id=1.5), "task_id"), ("[1]", "not an object"), ("nonsense", "not JSON"), (" \n", "no row"),
+                (ndjson(row("n1"), row("n2", score=9)), "body:2: score 9"), ('{"a": 1, "a": 2}', "twice"),
+                (ndjson(row("n1"), row("n1")), "body:2: config 'A'"), ("[" * 100000, "nested too deeply"),
+                (json.dumps(row("n1"))[:-9] + "\n" + json.dumps(row("n2")), "body:1: not JSON"),
+                (row("c0", 1, cluster="s2"), "trials.jsonl:1"), (row("\ud800"), "surrogate"),
+                ('{"score": ' + "9" * 5000 + "}", "thousands of digits")):
+            status, answer = self.ask(body)
+            self.assertEqual(status, 400, answer)
+            self.assertIn(reason, answer["error"])
+        self.assertEqual(self.ask(ndjson(row("n1"), row("c0")))[0], 409)  # one of them is there: none is taken
+        self.assertEqual(len(self.lines()), 1)
+
+    def test_other_requests_are_refused_by_their_status(self):
+        self.start("--max-body", "1000", "--timeout", "0.3")
+        self.assertEqual(self.ask(path="/")[0], 404)
+        self.assertEqual((self.ask(path="/trials")[0], self.headers["Allow"]), (405, "POST"))
+        self.assertEqual((self.ask({}, path="/stats")[0], self.headers["Allow"]), (405, "GET"))
+        answer = self.raw(b"HEAD /health HTTP/1.1\r\n\r\n")
+        self.assertEqual((answer.split()[1], answer[-4:]), ("405", "\r\n\r\n"))
+        self.assertEqual(self.ask({}, method="PUT")[0], 405)
+        self.assertEqual(self.ask("x" * 1001)[0], 413)
+        self.assertEqual(self.ask("x" * 20_000_000)[0], 413)
+        for head, status in (("", 411), ("Transfer-Encoding: chunked\r\n", 411), ("Content-Length: -1\r\n", 400),
+                             ("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", 411),
+                             ("Content-Length: 3\r\nContent-Length: 4\r\n", 400), ("Content-Length: 1_0\r\n", 400),
+                             (f"Content-Length: {'9' * 5000}\r\n", 413), ("Content-Length: 30\r\n", 408),
+                             ("Content-Length: 0\r\n", 400)):
+            answer = self.raw(f"POST /trials HTTP/1.1\r\nHost: x\r\n{head}\r\n{{".encode())
+            self.assertEqual(answer.split()[1], str(status), (head[:40], answer))
+            self.assertIn('{"error": "', answer)
+        answer = self.raw(b"POST /trials HTTP/1.1\r\nContent-Length: 100\r\n\r\n{}\n", end=True)
+        self.assertIn("ended 97 bytes early", answer)
+        self.assertIn('{"error": "', self.raw(b"NONSENSE\r\n\r\n"))
+        self.assertEqual(self.ask(row())[0], 202)
+
+    def test_body_that_drips_is_slow(self):
+        self.start("--timeout", "0.3")
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            connection.sendall(b"POST /trials HTTP/1.1\r\nContent-Length: 1000\r\n\r\n")
+            began = time.monotonic()
+            connection.settimeout(0.05)
+            answer = b""
+            while not answer and time.monotonic() - began < 3:
+                connection.sendall(b" ")
+                try:
+                    answer = connection.recv(100)
+                except TimeoutError:
+                    pass
+        self.assertIn(b" 408 ", answer)
+
+    def test_token_is_asked_for_and_compared(self):
+        self.start("--host", "0.0.0.0", token="s3cret-ü\n")
+        for given in (None, "Bearer wrong", "s3cret-ü", "Bearer ", "Bearer s3cret-ü x"):
+            header = {"Authorization": given} if given else {}
+            self.assertEqual(self.ask(row(), **header)[0], 401)
+            self.assertEqual(self.headers["WWW-Authenticate"], "Bearer")
+            self.assertEqual(self.ask(path="/stats", **header)[0], 401)
+        right = "Bearer s3cret-ü".encode().decode("latin-1")
+        self.assertEqual(self.ask(row(), Authorization=right)[0], 202)
+        self.assertEqual(self.ask(path="/stats", Authorization=right)[0], 200)
+        self.assertEqual(self.ask(path="/health")[0], 200)
+
+    def test_other_addresses_are_refused_without_a_token(self):
+        for host in ("0.0.0.0", "", "::", "192.0.2.1"):
+            with self.assertRaisesRegex(RunError, "set TRIAL_TOKEN"):
+                collector.resolve(host, 8080, "")
+        self.assertIn("set TRIAL_TOKEN", self.refused_start("--host", "0.0.0.0", token=" "))
+        self.assertFalse(os.path.exists(self.log))
+        self.start("--host", "localhost")
+
+    def test_second_collector_of_a_log_is_refused(self):
+        self.start()
+        self.assertIn("in use by another collector", self.refused_start())
+
+    def test_torn_line_goes_aside_and_what_is_there_stays_refused(self):
+        whole, torn = ndjson(row("c1"), row("c2")).encode(), b'{"task_id": "c3", "se'
+        self.write(whole + torn)
+        self.start()
+        self.assertIn("torn", self.said[0])
+        self.assertEqual([self.ask(row(task_id))[0] for task_id in ("c1", "c2", "c3")], [409, 409, 202])
+        with open(self.log + ".torn", "rb") as file:
+            self.assertEqual(file.read(), torn + b"\n")
+        self.assertEqual([json.loads(line)["task_id"] for line in self.lines()], ["c1", "c2", "c3"])
+
+    def test_log_that_the_reader_would_refuse_is_refused_by_line(self):
+        for text, place in ((ndjson(row("c1"), row("c1")), ":2: config 'A'"), ("{\n" + ndjson(row()), ":1: not JSON"),
+                            (ndjson(row("c1"), row("c2", score=7)), ":2: score 7")):
+            self.write(text.encode())
+            self.assertIn(place, self.refused_start())
+            self.assertEqual(self.lines(), text.splitlines())
+
+    def test_log_that_cannot_be_used_is_refused(self):
+        self.log = os.path.join(self.log, "none", "trials.jsonl")
+        self.assertIn("cannot use", self.refused_start())
+        self.log = os.devnull
+        self.assertIn("not a file", self.refused_start())
+
+    def test_log_that_was_moved_takes_no_more_rows(self):
+        process = self.start()
+        self.assertEqual(self.ask(row("c1"))[0], 202)
+        os.rename(self.log, self.log + ".old")
+        self.assertEqual((self.ask(row("c2"))[0], self.headers["Retry-After"]), (503, "5"))
+        self.write(b"")
+        self.assertIn("was moved or replaced", self.ask(row("c2"))[1]["error"])
+        self.assertEqual((self.lines(), self.ask(row("c1"))[0]), ([], 409))
+        process.kill()
+        self.assertIn("was moved or replaced", process.stderr.read())
+
+    def test_sigterm_answers_what_is_under_way_and_stops(self):
+        process = self.start()
+        body = json.dumps(row("c1")).encode()
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            connection.sendall(b"POST /trials HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body))
+            time.sleep(0.2)
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.2)
+            connection.sendall(body)
+            self.assertIn(b" 202 ", connection.recv(1000))
+        self.assertEqual((process.wait(5), process.stderr.read(), len(self.lines())), (0, "", 1))
+
+    def test_interrupt_exits_130(self):
+        process = self.start()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual((process.wait(5), process.stderr.read()), (130, "interrupted\n"))
+
+    def test_rows_acknowledged_before_a_kill_are_there_exactly_once(self):
+        acknowledged = []
+        for kill in range(3):
+            process = self.start()
+            sent = threading.Event()
+
+            def post(worker):
+                for i in range(10_000):
+                    rows = [row(f"{kill}-{worker}-{i}", seed, note="x" * 300) for seed in range(1 + 20 * (worker % 2))]
+                    try:
+                        if self.ask_quietly(ndjson(*rows)) == 202:
+                            acknowledged.extend((each["task_id"], each["seed"]) for each in rows)
+                    except (OSError, http.client.HTTPException):
+                        return
+                    if i > 10:
+                        sent.set()
+
+            threads = [threading.Thread(target=post, args=(worker,)) for worker in range(8)]
+            for thread in threads:
+                thread.start()
+            sent.wait(3)
+            process.kill()
+            for thread in threads:
+                thread.join()
+            process.wait()
+        self.start()
+        found = [(each["task_id"], each["seed"]) for each in map(json.loads, self.lines())]
+        self.assertEqual(len(found), len(set(found)))
+        self.assertGreater(len(acknowledged), 50)
+        self.assertEqual(set(acknowledged) - set(found), set())
+        for task_id, seed in acknowledged[::len(acknowledged) // 50]:
+            self.assertEqual(self.ask(row(task_id, seed))[0], 409)
+
+    def ask_quietly(self, body):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request("POST", "/trials", body)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+
+class DiskTest(CollectorTest):
+    """A disk that refuses, in this process."""
+
+    def setUp(self):
+        super().setUp()
+        self.trials = collector.TrialLog(self.log, (0, 1))
+        self.addCleanup(os.close, self.trials.fd)
+
+    def append(self, *rows):
+        self.trials.append(collector.parse_body(ndjson(*rows).encode(), (0, 1)))
+
+    def test_half_a_write_is_taken_back_and_the_row_can_come_again(self):
+        self.append(row("c1"))
+        real = os.write
+
+        def full(fd, data):
+            if len(data) < 100:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(fd, data[:60])
+
+        failing = mock.Mock(side_effect=[OSError(errno.EIO, "I/O error"), None])
+        for name, broken in (("write", full), ("fsync", failing)):
+            with mock.patch.object(collector.os, name, broken):
+                with self.assertRaises(OSError):
+                    self.append(row("c2"), row("c3"))
+            self.assertEqual((len(self.lines()), self.trials.stats()["rows"], self.trials.unsound), (1, 1, None))
+        self.append(row("c3"), row("c2"))
+        with self.assertRaises(RowTwice):
+            self.append(row("c2"))
+        self.assertEqual((len(self.lines()), self.trials.stats()["rows"]), (3, 3))
+
+    def test_half_a_write_that_stays_closes_the_log(self):
+        with mock.patch.object(collector.os, "write", side_effect=OSError(errno.EIO, "I/O error")):
+            with mock.patch.object(collector.os, "ftruncate", side_effect=OSError(errno.EIO, "I/O error")):
+                with self.assertRaises(OSError):
+                    self.append(row("c1"))
+        with self.assertRaisesRegex(OSError, "start the collector again"):
+            self.append(row("c1"))
+
+    def test_one_of_many_that_send_the_same_row_at_once_is_told_yes(self):
+        said = []
+
+        def send():
+            try:
+                said.append(self.append(row("c1")))
+            except RowTwice:
+                said.append(409)
+
+        with mock.patch.object(collector.os, "fsync", lambda fd: time.sleep(0.01)):
+            threads = [threading.Thread(target=send) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual((sorted(map(str, said)), len(self.lines())), (["409"] * 7 + ["None"], 1))
+
+    def test_rows_are_on_the_disk_before_append_returns(self):
+        with mock.patch.object(collector.os, "fsync") as fsync:
+            self.append(row("c1"), row("c2"))
+        fsync.assert_called_once_with(self.trials.fd)
+
+    def test_batch_that_is_refused_leaves_no_trace(self):
+        self.append(row("c1", cluster="s1"))
+        for rows in ([row("c2", cluster="x"), row("c1")], [row("c2", cluster="x"), row("c1", 1, cluster="s2")]):
+            with self.assertRaises(RunError):
+                self.append(*rows)
+        self.append(row("c2", cluster="y"))
+        self.assertEqual(self.trials.stats(), {"rows": 2, "configs": {"A": {"rows": 2, "cases": 2}}})
+
+    def test_whole_row_without_its_line_feed_is_kept(self):
+        path = self.log + "2"
+        with open(path, "w") as file:
+            file.write(ndjson(row("c1"), row("c2")).rstrip())
+        log = collector.TrialLog(path, (0, 1))
+        self.addCleanup(os.close, log.fd)
+        log.append(collector.parse_body(ndjson(row("c3")).encode(), (0, 1)))
+        with open(path) as file:
+            self.assertEqual([json.loads(line)["task_id"] for line in file], ["c1", "c2", "c3"])
+
+
+def load_tests(loader, tests, pattern):
+    tests.addTests(doctest.DocTestSuite(collector))
+    return tests
+
+
+if __name__ == "__main__":
+    unittest.main()

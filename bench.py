@@ -34,8 +34,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import files
 import harness
-from harness import Case, RunError, Task, Unavailable
+from files import RunError
+from harness import Case, Task, Unavailable
 
 RETRIES = 8  # with the pauses below about two minutes: the time in which a server starts again and loads its model
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
@@ -117,7 +119,7 @@ class LogWriter:
 
     def append(self, value: dict[str, Any]) -> None:
         """Write one line and wait until the disk has it; raise RunError, the log as before, where it has not."""
-        line = harness.json_line(value).encode()
+        line = files.json_line(value).encode()
         try:
             rest = memoryview(line)
             while rest:  # a disk that fills up takes a part, and refuses the next
@@ -412,7 +414,7 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = harness.command_parser(__doc__, "bench.py")
+    parser = files.command_parser(__doc__, "bench.py")
     harness.add_run_options(parser)
     parser.add_argument("--log", required=True, metavar="FILE", help="the log to write: a new one, unless --resume")
     parser.add_argument("--out", metavar="FILE", help="the run record to write (default: runs/NAME-OF-LOG.json)")
@@ -432,7 +434,7 @@ def check_options(args: argparse.Namespace, out: str | None) -> None:
     if args.workers < 1 or args.retries < 0 or args.timeout is not None and not 0 < args.timeout < 1e9:
         raise RunError("--workers is at least 1, --retries at least 0, --timeout above 0; correct the option")
     for path in filter(None, (args.log, out)):
-        harness.check_folder(path, args.cases)
+        files.check_folder(path, args.cases)
     if out and os.path.realpath(out) == os.path.realpath(args.log):
         raise RunError(f"the run record would take the place of its log, {out}; name another file with --out")
 
@@ -456,7 +458,7 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     units = units_of(cases, args.trials, (k, n))
     header = harness.run_header(case_set, task, [args.split], args.trials, system, server, harness.utc(clock()),
                                 None if n == 1 else f"{k}/{n}")
-    header = json.loads(harness.json_line(header))  # as a log gives it back: a tuple there is a list
+    header = json.loads(files.json_line(header))  # as a log gives it back: a tuple there is a list
     with contextlib.closing(open_log(args.log, args.resume, header, units)) as writer:
         if not (writer.log and writer.log.end):
             record(args, system, task, units, writer, clock, timer, wait)
@@ -468,7 +470,7 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
         return 0
     run = harness.replay([log], case_set, task)
     try:
-        harness.write(out, harness.record_text(run))
+        files.write(out, harness.record_text(run))
     except RunError as error:
         raise RunError(f"{error}; {args.log} is whole: make its record with harness.py replay") from None
     print(f"{harness.format_counts(run)}; wrote {args.log} and {out}")
@@ -476,4 +478,4 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run_command(main))
+    sys.exit(files.run_command(main))

@@ -24,10 +24,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import decide
+import files
 import harness
 import intervals
 import trials
-from harness import CaseSet, RunError
+from harness import CaseSet
 from intervals import RESAMPLES, SEED, IndexStream
 from trials import Pair, Score, Trial
 
@@ -185,7 +186,7 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
         "cases": [{"case_id": case.id, "baseline": baseline[i], "candidate": candidate[i], "source": case.source,
                    "difference": differences[i], "by_chance": passes and decide.by_chance(*passes[i])}
                   for i, case in enumerate(pair.cases) if ks[i]],
-        "tool_version": harness.TOOL_VERSION, "task": task,
+        "tool_version": files.TOOL_VERSION, "task": task,
         "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
         "score_range": list(pair.score_range), "missing": options.missing, "excluded": excluded,
         "uneven_trials": trials.uneven_trials(pair),
@@ -300,7 +301,7 @@ def format_line(comparison: dict[str, Any]) -> str:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = harness.command_parser(__doc__, "compare.py")
+    parser = files.command_parser(__doc__, "compare.py")
     parser.add_argument("baseline", metavar="BASELINE", help="run record, or a config of the trial logs")
     parser.add_argument("candidate", metavar="CANDIDATE", help="run record, or a config of the trial logs")
     what = parser.add_argument_group("what is compared")
@@ -360,12 +361,12 @@ def write_reports(args: argparse.Namespace, inputs: Inputs) -> None:
     if args.table:
         print(report.text_report(inputs.comparison, **report.terminal_settings(sys.stdout)), end="")
     if args.markdown:
-        harness.write(args.markdown, report.markdown_report(inputs.comparison))
+        files.write(args.markdown, report.markdown_report(inputs.comparison))
     if args.html:
         panel, manifests = report.pair_panel(inputs.pair) if inputs.pair else [], []
         if inputs.records:
             panel, manifests = report.record_panel(*inputs.records), [run["manifest"] for run in inputs.records[:2]]
-        harness.write(args.html, report.html_report(inputs.comparison, panel, manifests))
+        files.write(args.html, report.html_report(inputs.comparison, panel, manifests))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -380,11 +381,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.json and args.table:
         parser.error("--json and --table both print to stdout; choose one")
     for path in filter(None, (args.out, args.markdown, args.html)):
-        harness.check_folder(path)
+        files.check_folder(path)
     inputs = read_inputs(args, Options(args.min_gain, args.margin, args.gate, args.plan, args.missing, args.seed))
     comparison = inputs.comparison
     if args.out:
-        harness.write(args.out, format_json(comparison))
+        files.write(args.out, format_json(comparison))
     print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")
     if args.table or args.markdown or args.html:
         write_reports(args, inputs)
@@ -395,4 +396,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run_command(main))
+    sys.exit(files.run_command(main))

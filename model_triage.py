@@ -20,7 +20,8 @@ import os
 import re
 from typing import Any
 
-from harness import Answer, Case, Incomplete, RunError, Unavailable, parse_json, trial_seed
+from files import RunError, parse_json
+from harness import Answer, Case, Incomplete, Unavailable, trial_seed
 from triage_task import CATEGORIES, check_answer, message_text
 
 PROMPTS = {

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import bench
+import files
 import harness
 import model_triage
 from harness import Answer, Incomplete, RunError, Unavailable
@@ -63,7 +64,7 @@ class Result(NamedTuple):
 
 
 def bench_main(*args: str, terminal: bool = False, **injected: Any) -> Result:
-    """Return what bench.main did, its exceptions told as harness.run_command and Python tell them."""
+    """Return what bench.main did, its exceptions told as files.run_command and Python tell them."""
     out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
     injected = {"clock": lambda: 0.0, "timer": lambda: 0.0, "wait": lambda pause: None} | injected
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -1000,7 +1001,7 @@ class DiskTest(Folder):
 
     def test_a_record_that_cannot_be_written_leaves_the_log_and_says_how_to_go_on(self):
         full = RunError("cannot write run.json: No space left on device")
-        with mock.patch.object(harness, "write", side_effect=full):
+        with mock.patch.object(files, "write", side_effect=full):
             self.assert_refused(self.record(), "No space left", f"{self.log} is whole", "harness.py replay")
         self.assertEqual(len(self.rows()), 9)
 

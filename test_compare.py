@@ -12,6 +12,7 @@ import unittest
 from fractions import Fraction
 
 import compare
+import files
 import harness
 import intervals
 
@@ -47,8 +48,8 @@ def run(cases, outcomes, name="system"):
 
 def published():
     """Return the published comparison, and case set and runs of the outcomes reconstructed from it."""
-    saved = harness.read_json(here("testdata", "published-comparison.json"))
-    rows = harness.read_json(here("testdata", "published-outcomes.json"))["cases"]
+    saved = files.read_json(here("testdata", "published-comparison.json"))
+    rows = files.read_json(here("testdata", "published-outcomes.json"))["cases"]
     cases = case_set({row["case_id"]: {tag: row[tag] for tag in ("source", "variant", "language")} for row in rows},
                      saved["case_set"]["sha256"])._replace(name=saved["case_set"]["name"])
     runs = [run(cases, {row["case_id"]: row[version] for row in rows}) for version in ("v1", "v2")]
@@ -137,7 +138,7 @@ class RecordedTest(unittest.TestCase):
             runs.append(fresh)
             self.assertEqual(without_description(fresh), without_description(saved))
         fresh = compare.compare(*runs, cases)
-        saved = harness.read_json(here("runs", "comparison.json"))
+        saved = files.read_json(here("runs", "comparison.json"))
         for comparison in (fresh, saved):
             comparison.pop("tool_version")
         self.assertEqual(json.loads(compare.format_json(fresh)), saved)
@@ -346,7 +347,7 @@ class CommandTest(unittest.TestCase):
         out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
-                status = harness.run_command(lambda: compare.main(argv))
+                status = files.run_command(lambda: compare.main(argv))
             except SystemExit as stopped:
                 status = stopped.code
         texts = []
@@ -366,16 +367,25 @@ class CommandTest(unittest.TestCase):
         return self.rows(*((config, f"c{i}", seed, int((config == "new") == gain), {"cluster": f"s{i}"})
                            for config in ("old", "new") for i in range(8) for seed in range(2)))
 
-    def test_recorded_runs_print_one_line_and_write_the_comparison(self):
-        out = self.path("comparison.json")
-        status, stdout, _ = self.command(here("runs", "qwen-coder-v1.json"), here("runs", "qwen-coder-v2.json"),
-                                         "--cases", here("cases-robustness.json"), "--out", out)
-        saved = harness.read_json(out)
+    def test_recorded_runs_print_one_line_and_give_the_bundled_files_byte_for_byte(self):
+        names = "comparison.json", "comparison.html", "comparison.md"
+        status, stdout, _ = self.command(
+            here("runs", "qwen-coder-v1.json"), here("runs", "qwen-coder-v2.json"), "--cases",
+            here("cases-robustness.json"), *(part for flag, name in zip(("--out", "--html", "--markdown"), names)
+                                             for part in (flag, self.path(name))))
+        saved = files.read_json(self.path("comparison.json"))
         self.assertEqual((status, stdout), (0, compare.format_line(saved) + "\n"))
-        self.assertRegex(stdout, r"\Adifference [+-]\d\.\d{4} \(95% interval [+-]\d\.\d{4} to [+-]\d\.\d{4}\) over 44 cases; "
-                                 r"better \d+, worse \d+, same \d+\n\Z")
-        with open(here("runs", "comparison.json"), "rb") as one, open(out, "rb") as other:
-            self.assertEqual(one.read(), other.read())
+        self.assertRegex(stdout, r"\Adifference [+-]\d\.\d{4} \(95% interval [+-]\d\.\d{4} to [+-]\d\.\d{4}\) over 44 "
+                                 r"cases; better \d+, worse \d+, same \d+\n\Z")
+        for name in names:
+            with open(here("runs", name), "rb") as one, open(self.path(name), "rb") as other:
+                self.assertTrue(one.read() == other.read(), f"runs/{name} is not what its runs give")
+
+    def test_table_follows_the_line(self):
+        status, stdout, _ = self.command("old", "new", "--trials", self.simple_log(), "--table")
+        self.assertEqual(status, 0)
+        self.assertTrue(stdout.startswith("difference +1.0000"))
+        self.assertIn("Is it larger than the noise?", stdout)
 
     def test_json_prints_what_out_writes(self):
         log = self.simple_log()
@@ -389,7 +399,7 @@ class CommandTest(unittest.TestCase):
             out = self.path(f"{gain}-{gate}.json")
             found = self.command("old", "new", "--trials", self.simple_log(gain), "--gate", gate, "--out", out)
             self.assertEqual(found[0], status, (gain, gate))
-            self.assertEqual(harness.read_json(out)["decision"]["gate_met"], status == 0)
+            self.assertEqual(files.read_json(out)["decision"]["gate_met"], status == 0)
             self.assertTrue(found[1].startswith("difference "))
 
     def test_bad_usage_exits_2(self):
@@ -438,7 +448,7 @@ class CommandTest(unittest.TestCase):
         for draw, method in ((lambda: rng.randrange(11) / 10, "exact, grid of 1/10"), (rng.random, "sampled, 2000 resamples")):
             log = self.rows(*((config, i, 0, draw(), {}) for config in ("old", "new") for i in range(12)))
             self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
-            overall = harness.read_json(self.path("c.json"))["overall"]
+            overall = files.read_json(self.path("c.json"))["overall"]
             self.assertTrue(overall["exact_method"].startswith(method), overall["exact_method"])
             self.assertLess(overall["exact_interval_95"][0], overall["exact_interval_95"][1])
 
@@ -446,7 +456,7 @@ class CommandTest(unittest.TestCase):
         log = self.rows(("old", "easy", 0, 1, {}), ("old", "hard", 0, 0, {}), ("old", "hard", 1, 0, {}),
                         ("new", "easy", 5, 1, {}), *(("new", "hard", seed, 0, {}) for seed in range(5)))
         status, _, _ = self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
-        found = harness.read_json(self.path("c.json"))
+        found = files.read_json(self.path("c.json"))
         self.assertEqual((status, found["overall"]["difference"]), (0, 0.0))  # pooled trials would say -0.1667
         self.assertIsNone(found["trial_pairs"])
         self.assertIn("seeds", found["trial_pairs_reason"])
@@ -462,7 +472,7 @@ class CommandTest(unittest.TestCase):
             self.assertIn(words, stderr)
         for policy, cases, difference in (("drop", 1, 0.0), ("zero", 3, -0.6667)):
             status, _, _ = self.command("old", "new", "--trials", log, "--missing", policy, "--out", self.path("c.json"))
-            found = harness.read_json(self.path("c.json"))
+            found = files.read_json(self.path("c.json"))
             self.assertEqual((status, found["overall"]["cases"], found["overall"]["difference"]), (0, cases, difference))
             self.assertEqual(found["incomplete"]["difference_bounds"], [-0.6667, 0.0])
         self.assertEqual([], found["excluded"])
@@ -470,7 +480,7 @@ class CommandTest(unittest.TestCase):
     def test_cost_and_latency_are_compared_where_both_sides_have_them(self):
         log = self.rows(("old", "a", 0, 1, {"cost_usd": 0.001, "latency_s": 2}), ("new", "a", 0, 1, {"cost_usd": 0.003}))
         self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
-        self.assertEqual(harness.read_json(self.path("c.json"))["measures"], {"cost_usd": {
+        self.assertEqual(files.read_json(self.path("c.json"))["measures"], {"cost_usd": {
             "cases": 1, "baseline": 0.001, "candidate": 0.003, "difference": 0.002, "interval_95": [0.002, 0.002]}})
 
 

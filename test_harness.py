@@ -10,7 +10,6 @@ import json
 import os
 import random
 import resource
-import stat
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from unittest import mock
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+import files
 import harness
 from harness import CaseError, Incomplete, RunError, Unavailable
 
@@ -121,7 +121,7 @@ class FolderTest(unittest.TestCase):
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
-                status = harness.run_command(lambda: harness.main(argv))
+                status = files.run_command(lambda: harness.main(argv))
             except SystemExit as stopped:
                 status = stopped.code
         said = []
@@ -240,9 +240,9 @@ class BadFileTest(FolderTest):
         self.refused(*self.run_rules(cases="line.json"), says="not JSON at line 2 column 1")
 
     def test_read_json_refuses_a_log_by_name(self):
-        self.assertEqual(harness.read_json("cases.json"), CASES)
+        self.assertEqual(files.read_json("cases.json"), CASES)
         with self.assertRaises(RunError) as caught:
-            harness.read_json("log.jsonl")
+            files.read_json("log.jsonl")
         self.assertIn("log.jsonl is a log", str(caught.exception))
 
 
@@ -356,7 +356,7 @@ class BadArgumentTest(FolderTest):
         self.refused(*self.run_rules(out="other.jsonl"), says="cannot write other.jsonl: it is a log")
 
     def test_the_version_is_told(self):
-        self.assertEqual(self.command("--version"), (0, f"harness.py {harness.TOOL_VERSION}\n", ""))
+        self.assertEqual(self.command("--version"), (0, f"harness.py {files.TOOL_VERSION}\n", ""))
 
 
 class BadModuleTest(FolderTest):
@@ -431,64 +431,6 @@ class BadModuleTest(FolderTest):
 
 
 # === Writing ===
-
-
-class WriteTest(FolderTest):
-    def mode(self, name):
-        return stat.S_IMODE(os.stat(name).st_mode)
-
-    def test_the_text_is_written_and_nothing_is_left_beside_it(self):
-        before = set(os.listdir())
-        harness.write("new.txt", "caf\u00e9\n\ud800")
-        self.assertEqual(self.load("new.txt"), b"caf\xc3\xa9\n\\ud800")
-        self.assertEqual(set(os.listdir()) - before, {"new.txt"})
-
-    def test_permissions_follow_the_umask(self):
-        self.addCleanup(os.umask, os.umask(0o027))
-        harness.write("new.txt", "x")
-        self.assertEqual(self.mode("new.txt"), 0o640)
-        os.umask(0o002)
-        harness.write("new.txt", "y")
-        self.assertEqual(self.mode("new.txt"), 0o664)
-
-    def test_a_symbolic_link_stays_one(self):
-        os.mkdir("far")
-        self.save("far/target.txt", "old")
-        os.symlink("far/target.txt", "link.txt")
-        os.symlink("far/nothing-yet.txt", "dangling.txt")
-        for link in ("link.txt", "dangling.txt"):
-            harness.write(link, "new")
-            self.assertTrue(os.path.islink(link))
-        self.assertEqual(sorted(os.listdir("far")), ["nothing-yet.txt", "target.txt"])
-        self.assertEqual([self.load(f"far/{name}") for name in os.listdir("far")], [b"new", b"new"])
-
-    def test_a_write_that_fails_leaves_what_was_there(self):
-        self.save("good.txt", "good")
-        before = self.files()
-        for step in ("fsync", "replace"):
-            full = mock.patch.object(os, step, side_effect=OSError(28, "No space left on device"))
-            with full, self.assertRaises(RunError) as caught:
-                harness.write("good.txt", "half")
-            self.assertIn("cannot write good.txt: No space left on device", str(caught.exception))
-            self.assertEqual(self.files(), before)
-        with mock.patch.object(os, "fsync", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
-            harness.write("good.txt", "half")
-        self.assertEqual(self.files(), before)
-
-    def test_no_reader_meets_half_a_file(self):
-        self.save("good.txt", "good")
-        seen = []
-        with mock.patch.object(os, "fsync", side_effect=lambda descriptor: seen.append(self.load("good.txt"))):
-            harness.write("good.txt", "better")
-        self.assertEqual((seen, self.load("good.txt")), ([b"good"], b"better"))
-
-    def test_a_pipe_is_written_as_it_is(self):
-        os.mkfifo("pipe")
-        reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
-        self.addCleanup(os.close, reader)
-        harness.write("pipe", "through")
-        self.assertEqual(os.read(reader, 100), b"through")
-        self.assertTrue(stat.S_ISFIFO(os.stat("pipe").st_mode))
 
 
 # === Trials and grades ===
@@ -1051,14 +993,14 @@ class CommandTest(FolderTest):
             def main():
                 raise error
             with contextlib.redirect_stderr(io.StringIO()) as err:
-                return harness.run_command(main), err.getvalue()
+                return files.run_command(main), err.getvalue()
         self.assertEqual(ending(CaseError("a case")), (1, "error: a case\n"))
         self.assertEqual(ending(RunError("two\nlines")), (1, "error: two lines\n"))
         self.assertEqual(ending(KeyboardInterrupt())[0], 130)
         for bug in (ValueError("bug"), OSError(5, "Input/output error"), Unavailable("busy")):
             with self.assertRaises(type(bug)):
                 ending(bug)
-        self.assertEqual(harness.run_command(lambda: 3), 3)
+        self.assertEqual(files.run_command(lambda: 3), 3)
 
     def test_times_are_utc_to_the_millisecond(self):
         self.assertEqual(harness.utc(1_700_000_000.9999), "2023-11-14T22:13:20.999Z")

@@ -18,7 +18,8 @@ from collections import Counter
 from fractions import Fraction
 from typing import Any, Iterable, Iterator, MutableMapping, NamedTuple, Sequence
 
-from harness import SYSTEM_FIELDS, CaseSet, RunError, decode, parse_json, read_bytes
+from files import RunError, decode, parse_json, read_bytes
+from harness import SYSTEM_FIELDS, CaseSet
 
 Score = int | Fraction
 

@@ -43,7 +43,6 @@ RETRIES = 8  # with the pauses below about two minutes: the time in which a serv
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 TICK_S = 1.0  # how long the line on a terminal may stand still
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
-HEADER_START = b'{"type": "header"'
 
 Unit = tuple[Case, int]  # a case and the number of its trial: the unit of work
 Outcome = dict[str, Any]
@@ -96,7 +95,7 @@ class LogWriter:
             raise RunError(f"cannot lock and read {self.path}: {error.strerror}; name another with --log") from None
         self.size = data.rfind(b"\n") + 1  # bytes of the whole lines
         self._torn = data[self.size:]
-        if not self.size and not self._torn.startswith(HEADER_START[:len(self._torn)]):
+        if not self.size and not self._torn.startswith(files.LOG_START[:len(self._torn)]):
             raise RunError(f"{self.path} is not a log; name another with --log")
         self.log = harness.parse_log(data[:self.size], self.path) if self.size else None
         self._sha256 = hashlib.sha256(data[:self.size])

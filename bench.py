@@ -1,6 +1,8 @@
 """How does a system answer each case, again and again? Records repeated trials of one system into an append-only log.
 
     $ python3 bench.py --cases cases-robustness.json --system triage_task:rules --trials 5 --log recorded/rules.jsonl
+    triage-rules 1: 220 trials to record into recorded/rules.jsonl
+    ...
     triage-rules 1 on dev: 150 of 220 trials pass, 70 fail, 0 incomplete; wrote recorded/rules.jsonl and runs/rules.json
 
 Reads the case set; writes the log, a flushed line a trial, and by replaying that log its run record, runs/NAME.json

@@ -1,7 +1,7 @@
 """Is the candidate better than the baseline, by more than the noise? A paired comparison of two recorded runs.
 
-    $ python3 compare.py runs/qwen-coder-v1.json runs/qwen-coder-v2.json --cases cases-robustness.json --out runs/comparison.json
-    difference +0.0364 (95% interval +0.0091 to +0.0682) over 44 cases; better 6, worse 0, same 38
+    $ python3 compare.py runs/qwen-coder-v1.json runs/qwen-coder-v2.json --cases cases-robustness.json 2>/dev/null
+    difference -0.0182 (95% interval -0.0636 to +0.0318) over 44 cases; better 6, worse 9, same 29
 
 Reads two run records and the case set they were made with, or with --trials the plain trial logs of any other harness
 (then BASELINE and CANDIDATE name `config` values). Writes comparison.json with --out, a page with --html, a pull
@@ -30,7 +30,8 @@ import intervals
 import trials
 from harness import CaseSet
 from intervals import RESAMPLES, SEED, IndexStream
-from trials import Pair, Score, Trial
+from decide import Scores
+from trials import Pair, Trial
 
 COMPARISON_VERSION = "1"
 PLACES = 4
@@ -74,11 +75,6 @@ def on_grid(values: Sequence[Fraction]) -> tuple[list[int], int]:
     return [value.numerator * (unit // value.denominator) for value in values], unit
 
 
-def grouped(ks: Sequence[int], members: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Return (number of cases, sum of ks) of each group of case numbers."""
-    return [(len(group), sum(ks[i] for i in group)) for group in members]
-
-
 def trial_pairs(pair: Pair) -> dict[str, int] | None:
     """Return the trial pairs by outcome; None where scores are not pass or fail. Assumes that trials pair."""
     counts = {(1, 1): 0, (1, 0): 0, (0, 1): 0, (0, 0): 0}
@@ -106,23 +102,20 @@ def summarize(baseline: Sequence[Fraction], candidate: Sequence[Fraction], strea
     }
 
 
-def exact_figures(ks: Sequence[int], unit: int, sampled: Any) -> dict[str, Any]:
-    """Return exact_interval_95 and exact_method; the sampled interval, saying so, where scores share no common grid."""
+def interval_figures(ks: Sequence[int], unit: int, groups: Sequence[tuple[int, int]], sampled: Any) -> dict[str, Any]:
+    """Return the exact interval by case and the sign-flip by source; the sampled interval where none can be exact."""
     exact = intervals.exact_interval(ks, unit)
+    why = "no common grid of scores" if unit > intervals.FINEST_UNIT else "too much work for an exact one"
     return {
         "exact_interval_95": exact or sampled,
-        "exact_method": f"exact, grid of 1/{unit}" if exact else f"sampled, {RESAMPLES} resamples: no common grid of scores",
+        "exact_method": f"exact, grid of 1/{unit}" if exact else f"sampled, {RESAMPLES} resamples: {why}",
+        "source_sign_flip": dict(zip(("interval_95", "p_value", "groups", "method", "reason"),
+                                     intervals.sign_flip(groups, unit))),
     }
 
 
-def sign_flip_figures(flip: intervals.SignFlip) -> dict[str, Any]:
-    """Return source_sign_flip as a comparison holds it."""
-    return {"interval_95": flip.interval, "p_value": flip.p_value, "groups": flip.groups, "method": flip.method,
-            "reason": flip.reason}
-
-
 def measure_figures(pair: Pair, seed: int) -> dict[str, Any]:
-    """Return cost, latency and tokens of a case, mean and paired difference, over the cases where both sides have them."""
+    """Return cost, latency and tokens a case, with the paired difference, over the cases where both sides have them."""
     found = {}
     for name in trials.MEASURES:
         means: tuple[list[Fraction], list[Fraction]] = [], []
@@ -137,105 +130,83 @@ def measure_figures(pair: Pair, seed: int) -> dict[str, Any]:
     return found
 
 
-def compare_pair(everything: Pair, options: Options = Options(), task: Any = None,
-                 temperatures: tuple[float | None, float | None] = (None, None)) -> dict[str, Any]:
-    """Return the comparison of a Pair, every figure rounded; RunError where something is missing that may not be.
+class Differences(NamedTuple):
+    """What every figure is computed from: shares and difference of each case, and the source group it belongs to."""
 
-    task is {"name", "sha256"} of run records, temperatures the two systems' settings where they are known.
-    """
-    pair, excluded = trials.apply_missing(everything, options.missing)
+    baseline: list[Fraction]
+    candidate: list[Fraction]
+    ks: list[int]  # the difference of case i is ks[i] / unit
+    unit: int
+    members: list[list[int]]  # the cases of each source group
+    group_of: list[int]  # the source group of each case
+
+    def groups(self, cases: Sequence[int]) -> list[tuple[int, int]]:
+        """Return (number of cases, sum of ks) of each source group among these cases."""
+        inside: dict[int, list[int]] = {}
+        for i in cases:
+            inside.setdefault(self.group_of[i], []).append(self.ks[i])
+        return [(len(ks), sum(ks)) for ks in inside.values()]
+
+
+def differences(pair: Pair) -> Differences:
+    """Return the shares and differences of a Pair whose every trial has a score."""
     baseline, candidate = shares(pair.baseline.trials), shares(pair.candidate.trials)
-    differences = [after - before for before, after in zip(baseline, candidate)]
-    ks, unit = on_grid(differences)
     members = trials.sources(pair)
-    groups = grouped(ks, members)
-    has_sources = any(case.source is not None for case in pair.cases)
-    unpaired = trials.unpaired_reason(pair)
-    scores, new_scores = ([[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides)
-
-    # One generator, in this order: overall by case, by trial, by source where that is sampled, then each slice.
-    stream = IndexStream(options.seed)
-    overall = summarize(baseline, candidate, stream)
-    by_trial = None if unpaired else intervals.sampled_interval(*on_grid(
-        [Fraction(after) - before for one, other in zip(scores, new_scores) for before, after in zip(one, other)]), stream)
-    by_source = intervals.source_interval(groups, unit, stream)
-    flip = intervals.sign_flip(groups, unit)
-    overall |= {
-        "trial_level_interval_95": by_trial, "source_groups": len(groups), "source_cluster_method": by_source.method,
-        "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.no_gain_share,
-        **exact_figures(ks, unit, overall["interval_95"]), "source_sign_flip": sign_flip_figures(flip),
-        "exact_distribution": None, "trial_level_reason": unpaired,
-    }
-    if distribution := intervals.exact_distribution(ks, unit):
-        overall["exact_distribution"] = distribution._asdict()
-    pairs = None if unpaired else trial_pairs(pair)
-    slices, adjusted_method, compared = slice_figures(pair, everything, ks, unit, members, baseline, candidate, stream)
-    passes = decide.pass_counts(scores, new_scores)
-    group_of = [0] * len(ks)
+    group_of = [0] * len(pair.cases)
     for number, group in enumerate(members):
         for i in group:
             group_of[i] = number
-    counts = {len(case) for side in (scores, new_scores) for case in side}
-    comparison: dict[str, Any] = {
-        "comparison_version": COMPARISON_VERSION, "resamples": RESAMPLES, "seed": options.seed,
-        "case_set": pair.case_set, "trials": counts.pop() if len(counts) == 1 else None,
-        "baseline": pair.baseline.description, "candidate": pair.candidate.description,
-        "overall": overall,
-        "trial_pairs": pairs, "trial_pairs_reason": unpaired or (None if pairs else "scores are not pass or fail"),
-        "slices": slices,
-        "cases": [{"case_id": case.id, "baseline": baseline[i], "candidate": candidate[i], "source": case.source,
-                   "difference": differences[i], "by_chance": passes and decide.by_chance(*passes[i])}
-                  for i, case in enumerate(pair.cases) if ks[i]],
-        "tool_version": files.TOOL_VERSION, "task": task,
-        "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
-        "score_range": list(pair.score_range), "missing": options.missing, "excluded": excluded,
-        "uneven_trials": trials.uneven_trials(pair),
-        "slices_compared": compared, "adjusted_method": adjusted_method,
-        "decision": decide.decision(flip, groups, unit, has_sources, options.min_gain, options.margin, options.gate),
-        "changed_by_chance": decide.changed_by_chance(passes),
-        "noise_floor": decide.noise_floor(scores, group_of, options.gate, options.min_gain, options.margin, options.seed),
-        **decide.planning(ks, unit, groups, scores, new_scores, not unpaired, has_sources, options.plan),
-        "incomplete": decide.incomplete(everything.baseline.trials, everything.candidate.trials, pair.score_range),
-        "nothing_moved": decide.nothing_moved(ks, groups),
-        "measures": measure_figures(pair, options.seed),
+    ks, unit = on_grid([after - before for before, after in zip(baseline, candidate)])
+    return Differences(baseline, candidate, ks, unit, members, group_of)
+
+
+def overall_figures(found: Differences, scores: Sequence[Scores], unpaired: str | None,
+                    stream: IndexStream) -> dict[str, Any]:
+    """Return the figures over all cases; the stream serves, in this order, by case, by trial, by source if sampled."""
+    overall = summarize(found.baseline, found.candidate, stream)
+    by_trial = None if unpaired else intervals.sampled_interval(*on_grid(
+        [Fraction(after) - before for case in zip(*scores) for before, after in zip(*case)]), stream)
+    groups = found.groups(range(len(found.ks)))
+    by_source = intervals.source_interval(groups, found.unit, stream)
+    distribution = intervals.exact_distribution(found.ks, found.unit)
+    return overall | {
+        "trial_level_interval_95": by_trial, "source_groups": len(groups), "source_cluster_method": by_source.method,
+        "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.no_gain_share,
+        **interval_figures(found.ks, found.unit, groups, overall["interval_95"]),
+        "exact_distribution": distribution and distribution._asdict(), "trial_level_reason": unpaired,
     }
-    comparison["warnings"] = decide.warnings(comparison, pair, group_of, temperatures)
-    return dict(rounded(comparison))
 
 
-def slice_figures(pair: Pair, everything: Pair, ks: list[int], unit: int, members: list[list[int]],
-                  baseline: list[Fraction], candidate: list[Fraction],
+def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], unscored: dict[str, list[int]],
                   stream: IndexStream) -> tuple[dict[str, Any], str | None, int]:
     """Return the slices by tag and value, how their p-values were adjusted, and how many different ones there are.
 
-    Slices of the same cases name each other and count once. A slice of too few source groups makes no claim: it has
-    no adjusted p-value, and takes no part in the adjustment of the others.
+    Takes the cases of each (tag, value), and the unscored trials of each case by side. Slices of the same cases name
+    each other and count once. A slice of too few source groups makes no claim: it has no adjusted p-value, and takes
+    no part in the adjustment of the others.
     """
-    named = trials.slices(pair)
     same: dict[tuple[int, ...], list[str]] = {}
     for (tag, value), cases in named.items():
         same.setdefault(tuple(cases), []).append(f"{tag}: {value}")
-    group_of = {i: number for number, group in enumerate(members) for i in group}
-    unscored = [dict(zip((case.id for case in everything.cases), decide.incomplete_per_case(side.trials)))
-                for side in (everything.baseline, everything.candidate)]
     slices: dict[str, Any] = {}
     claiming: dict[tuple[int, ...], list[int]] = {}
     for (tag, value), cases in named.items():
-        figures = summarize([baseline[i] for i in cases], [candidate[i] for i in cases], stream)
-        inside: dict[int, list[int]] = {}
-        for i in cases:
-            inside.setdefault(group_of[i], []).append(i)
-        own, step = on_grid([Fraction(ks[i], unit) for i in cases])
-        flip = intervals.sign_flip(grouped(ks, list(inside.values())), unit)
-        if flip.interval:
-            claiming[tuple(cases)] = [sum(ks[i] for i in inside.get(number, ())) for number in range(len(members))]
-        slices.setdefault(tag, {})[value] = figures | {
-            "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len(inside),
-            **exact_figures(own, step, figures["interval_95"]), "source_sign_flip": sign_flip_figures(flip),
-            "adjusted_p_value": None, "same_cases_as": [name for name in same[tuple(cases)] if name != f"{tag}: {value}"],
-            "incomplete": {side: sum(counts[pair.cases[i].id] for i in cases)
-                           for side, counts in zip(trials.SIDES, unscored)},
+        figures = summarize([found.baseline[i] for i in cases], [found.candidate[i] for i in cases], stream)
+        step = math.gcd(found.unit, *(found.ks[i] for i in cases))
+        groups = found.groups(cases)
+        figures |= {
+            "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len(groups),
+            **interval_figures([found.ks[i] // step for i in cases], found.unit // step,
+                               [(size, total // step) for size, total in groups], figures["interval_95"]),
+            "adjusted_p_value": None,
+            "same_cases_as": [name for name in same[tuple(cases)] if name != f"{tag}: {value}"],
+            "incomplete": {side: sum(counts[i] for i in cases) for side, counts in unscored.items()},
         }
+        slices.setdefault(tag, {})[value] = figures
+        if figures["source_sign_flip"]["interval_95"]:
+            sums = claiming[tuple(cases)] = [0] * len(found.members)
+            for i in cases:
+                sums[found.group_of[i]] += found.ks[i]
     if not claiming:
         return slices, None, len(same)
     p_values, method = intervals.adjusted_p_values(list(claiming.values()))
@@ -245,9 +216,63 @@ def slice_figures(pair: Pair, everything: Pair, ks: list[int], unit: int, member
     return slices, method, len(same)
 
 
+def compare_pair(everything: Pair, options: Options = Options(), task: Any = None,
+                 temperatures: tuple[float | None, float | None] = (None, None)) -> dict[str, Any]:
+    """Return the comparison of a Pair, every figure rounded; RunError where something is missing that may not be.
+
+    task is {"name", "sha256"} of run records, temperatures the two systems' settings where they are known.
+    """
+    pair, excluded = trials.apply_missing(everything, options.missing)
+    found = differences(pair)
+    unpaired = trials.unpaired_reason(pair)
+    before, after = ([[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides)
+    has_sources = any(case.source is not None for case in pair.cases)
+    kept = {case.id for case in pair.cases}
+    unscored = {name: [count for case, count in zip(everything.cases, decide.incomplete_per_case(side.trials))
+                       if case.id in kept] for name, side in zip(trials.SIDES, everything.sides)}
+
+    # One generator serves them all, in this order: the published figures depend on it.
+    stream = IndexStream(options.seed)
+    overall = overall_figures(found, (before, after), unpaired, stream)
+    slices, adjusted_method, compared = slice_figures(found, trials.slices(pair), unscored, stream)
+
+    pairs = None if unpaired else trial_pairs(pair)
+    passes = decide.pass_counts(before, after)
+    counts = {len(case) for side in (before, after) for case in side}
+    groups, flip = found.groups(range(len(found.ks))), intervals.SignFlip(*overall["source_sign_flip"].values())
+    comparison: dict[str, Any] = {
+        "comparison_version": COMPARISON_VERSION, "resamples": RESAMPLES, "seed": options.seed,
+        "case_set": pair.case_set, "trials": counts.pop() if len(counts) == 1 else None,
+        "baseline": pair.baseline.description, "candidate": pair.candidate.description,
+        "overall": overall,
+        "trial_pairs": pairs, "trial_pairs_reason": unpaired or (None if pairs else "scores are not pass or fail"),
+        "slices": slices,
+        "cases": [{"case_id": case.id, "baseline": found.baseline[i], "candidate": found.candidate[i],
+                   "source": case.source, "difference": Fraction(found.ks[i], found.unit),
+                   "by_chance": passes and decide.by_chance(*passes[i])}
+                  for i, case in enumerate(pair.cases) if found.ks[i]],
+        "tool_version": files.TOOL_VERSION, "task": task,
+        "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
+        "score_range": list(pair.score_range), "missing": options.missing, "excluded": excluded,
+        "uneven_trials": trials.uneven_trials(pair),
+        "slices_compared": compared, "adjusted_method": adjusted_method,
+        "decision": decide.decision(flip, groups, found.unit, has_sources, options.min_gain, options.margin,
+                                    options.gate),
+        "changed_by_chance": decide.changed_by_chance(passes),
+        "noise_floor": decide.noise_floor(before, found.group_of, options.gate, options.min_gain, options.margin,
+                                          options.seed),
+        **decide.planning(found.ks, found.unit, groups, before, after, not unpaired, has_sources, options.plan),
+        "incomplete": decide.incomplete(everything.baseline.trials, everything.candidate.trials, pair.score_range),
+        "nothing_moved": decide.nothing_moved(found.ks, groups),
+        "measures": measure_figures(pair, options.seed),
+    }
+    comparison["warnings"] = decide.warnings(comparison, pair, found.group_of, temperatures)
+    return dict(rounded(comparison))
+
+
 def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet, options: Options = Options(),
             names: tuple[str, str] = ("baseline", "candidate")) -> dict[str, Any]:
-    """Return the comparison of two run records; raise RunError, by name and value, where they were not measured alike.
+    """Return the comparison of two run records; raise RunError, by name and value, unless they were measured alike.
 
     An incomplete trial does not pass: it counts as zero and is reported apart.
     """
@@ -306,13 +331,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("candidate", metavar="CANDIDATE", help="run record, or a config of the trial logs")
     what = parser.add_argument_group("what is compared")
     what.add_argument("--cases", metavar="FILE", help="the case set of the run records")
-    what.add_argument("--trials", action="append", metavar="[SIDE=]FILE", help="a plain trial log instead of run records, of "
-                      "both sides or of one (baseline=FILE, candidate=FILE); may be given several times")
+    what.add_argument("--trials", action="append", metavar="[SIDE=]FILE", help="a plain trial log instead of run "
+                      "records, of both sides or of one (baseline=FILE, candidate=FILE); may be given several times")
     what.add_argument("--score-range", nargs=2, type=trials.score_bound, default=[0, 1], metavar=("LOW", "HIGH"),
                       help="what scores of trial logs can be (default: 0 1)")
-    what.add_argument("--missing", choices=("refuse", "drop", "zero"), default="refuse", help="what becomes of trials without "
-                      "a score and cases of one side only, in trial logs (default: refuse)")
-    what.add_argument("--skip-broken-lines", action="store_true", help="read the whole rows of a trial log, list the others")
+    what.add_argument("--missing", choices=("refuse", "drop", "zero"), default="refuse", help="what becomes of trials "
+                      "without a score and cases of one side only, in trial logs (default: refuse)")
+    what.add_argument("--skip-broken-lines", action="store_true",
+                      help="read the whole rows of a trial log, list the others")
     decision = parser.add_argument_group("the decision; declare it before you look")
     decision.add_argument("--min-gain", type=trials.score_bound, default=Fraction(0), metavar="G",
                           help="the gain worth shipping, in score units (default: 0)")
@@ -356,17 +382,18 @@ def read_inputs(args: argparse.Namespace, options: Options) -> Inputs:
 
 def write_reports(args: argparse.Namespace, inputs: Inputs) -> None:
     """Write what --table, --markdown and --html ask for."""
-    import report  # only here: a plain comparison starts faster without it
+    import page  # only here: a plain comparison starts faster without them
+    import report
 
     if args.table:
         print(report.text_report(inputs.comparison, **report.terminal_settings(sys.stdout)), end="")
     if args.markdown:
         files.write(args.markdown, report.markdown_report(inputs.comparison))
     if args.html:
-        panel, manifests = report.pair_panel(inputs.pair) if inputs.pair else [], []
+        panel, manifests = page.pair_panel(inputs.pair) if inputs.pair else [], []
         if inputs.records:
-            panel, manifests = report.record_panel(*inputs.records), [run["manifest"] for run in inputs.records[:2]]
-        files.write(args.html, report.html_report(inputs.comparison, panel, manifests))
+            panel, manifests = page.record_panel(*inputs.records), [run["manifest"] for run in inputs.records[:2]]
+        files.write(args.html, page.html_report(inputs.comparison, panel, manifests))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

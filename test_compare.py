@@ -102,9 +102,8 @@ class PublishedTest(unittest.TestCase):
     def test_sampled_lower_end_depends_on_the_seed(self):
         _, cases, runs = published()
         pair = compare.trials.from_records(*runs, cases)
-        ks, unit = compare.on_grid([after - before for before, after in zip(
-            compare.shares(pair.baseline.trials), compare.shares(pair.candidate.trials))])
-        groups = compare.grouped(ks, compare.trials.sources(pair))
+        found = compare.differences(pair)
+        groups, unit = found.groups(range(44)), found.unit
         ends = set()
         for seed in range(50):
             # Drawn as a sample even where the exact interval could be had: that is what the seed would decide.

@@ -400,7 +400,8 @@ def from_records(baseline: dict[str, Any], candidate: dict[str, Any], case_set: 
         logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
         sides.append(Side({field: manifest["system"].get(field) for field in SYSTEM_FIELDS}, list(rows.values()),
                           [{"name": log["name"], "sha256": log["sha256"]} for log in logs]))
-    return Pair(cases, sides[0], sides[1], (0, 1), {"name": case_set.name, "sha256": case_set.sha256}, _seed_note(sides))
+    identity = {"name": case_set.name, "sha256": case_set.sha256}
+    return Pair(cases, sides[0], sides[1], (0, 1), identity, _seed_note(sides))
 
 
 def _record_trial(row: dict[str, Any]) -> Trial:

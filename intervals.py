@@ -11,7 +11,7 @@
     how many pairs does a narrower interval need?   required_pairs       case
 
     $ python3 -c "import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], unit=5))"
-    0 4/15
+    1/30 11/30
 
 Files read or written: none. Nothing is printed, and nothing of ours is imported.
 
@@ -19,11 +19,11 @@ Differences are whole numbers `ks` over one `unit`: a case that went from 3 to 5
 source group is (number of its cases, sum of their ks). Every interval is a pair of Fractions in score units.
 
 How the exact ones work. A resampled mean is a sum over a size, and a resample is two half resamples. For one half, the
-weights of all (size, sum) are counted in whole numbers, packed side by side into one big integer, where a shift and an
-addition count for all of them at once. Two sorted halves then give P(mean <= t) without ever being combined. Weights
-are only rounded down and tails only dropped, never the other way: so what is missing from the known total bounds the
-error of every probability, whatever was lost where. Whether a probability reaches 0.025 is decided outside that bound;
-inside it, all is done again more exactly, in the end without any loss.
+weights of all (size, sum) are counted in whole numbers, packed side by side into big integers, where a shift and an
+addition count for all of them at once. Two sorted halves then give P(mean <= t) without ever being combined (Horowitz &
+Sahni 1974, J. ACM 21:277). Weights are only rounded down and tails only dropped, never the other way: so what is
+missing from the known total bounds the error of every probability, whatever was lost where. Whether a probability
+reaches 0.025 is decided outside that bound; inside it, all is done again more exactly, in the end without any loss.
 """
 
 import cmath
@@ -96,19 +96,10 @@ class IndexStream:
     """
 
     _BLOCK = 1 << 16
-    _FORWARD = slice(None, None, 1 if sys.byteorder == "little" else -1)
 
     def __init__(self, seed: int) -> None:
         self.generator = random.Random(seed)
         self._masks: dict[int, int] = {}
-
-    def _tries(self, n: int, count: int) -> bytes:
-        """Return up to `count` tries at an index below n, not yet rejected, 4 bytes each in this machine's order."""
-        bits, count = n.bit_length(), min(count, self._BLOCK)
-        if bits not in self._masks:
-            self._masks[bits] = int.from_bytes(((1 << bits) - 1).to_bytes(4, "little") * self._BLOCK, "little")
-        tops = self.generator.getrandbits(32 * count) >> 32 - bits & self._masks[bits]
-        return tops.to_bytes(4 * count, sys.byteorder)
 
     def indices(self, n: int, count: int) -> Sequence[int]:
         """Return the next `count` indices in range(n): bytes for n up to 255, else an array.
@@ -117,37 +108,53 @@ class IndexStream:
         """
         if not 0 < n < 1 << 32:
             raise ValueError(f"cannot draw from {n} items: need 1 to 2**32 - 1")
-        found, rejected = bytearray() if n < 256 else array("I"), bytes(range(n, 256))
+        if n < 256:
+            return self._looked_up(range(n), count)
+        found, forward = array("I"), 1 if sys.byteorder == "little" else -1
         while missing := count - len(found):
-            tries = self._tries(n, missing)
-            if n < 256:
-                found += tries[self._FORWARD][::4].translate(None, rejected)
-            else:
-                found.extend([i for i in memoryview(tries).cast("I")[self._FORWARD] if i < n])
+            found.extend([index for index in self._tries(n, missing)[::forward] if index < n])
         return found
 
     def sums(self, values: Sequence[int], repeats: int) -> list[int]:
         """Return `repeats` sums, each of len(values) values drawn with replacement."""
         n, low = len(values), min(values)
-        span = max(values) - low
+        span, starts = max(values) - low, range(0, n * repeats, n)
+        if n < 256 and span < 256:
+            drawn = self._looked_up([value - low for value in values], n * repeats)
+            return [sum(drawn[i:i + n]) + n * low for i in starts]
         if n < 256:
-            drawn, starts = self.indices(n, n * repeats), range(0, n * repeats, n)
-            if span < 256:       # all draws are looked up by one call, and a sum over bytes is fast
-                drawn = drawn.translate(bytes(value - low for value in values).ljust(256))
-                return [sum(drawn[i:i + n]) + n * low for i in starts]
-            return [sum([values[j] for j in drawn[i:i + n]]) for i in starts]
+            indices = self.indices(n, n * repeats)
+            return [sum([values[j] for j in indices[i:i + n]]) for i in starts]
         # One lookup a try, rejected or not: a value carries a 1 above all digits of the sum, a rejected try is 0.
-        digits = (n * span).bit_length()
-        table = [value - low + (1 << digits) for value in values] + [0] * ((1 << n.bit_length()) - n)
+        one = 1 << (n * span).bit_length()
+        accepted = float(one) if n * one < 1 << 52 else one          # floats add up faster, and exactly up to 2 ** 53
+        table = [value - low + accepted for value in values] + [0 * accepted] * ((1 << n.bit_length()) - n)
         sums = []
         for _ in range(repeats):
             total, missing = n * low, n
             while missing:
-                part = sum([table[i] for i in memoryview(self._tries(n, missing)).cast("I")])
-                missing -= part >> digits
-                total += part & (1 << digits) - 1
+                found, part = divmod(int(sum([table[i] for i in self._tries(n, missing)])), one)
+                total, missing = total + part, missing - found
             sums.append(total)
         return sums
+
+    def _looked_up(self, values: Sequence[int], count: int) -> bytearray:
+        """Return `count` draws of up to 255 values below 256: one call looks up, or deletes, a block of top bytes."""
+        n, rest = len(values), 8 - len(values).bit_length()
+        table = bytes(values[top >> rest] if top >> rest < n else 0 for top in range(256))
+        rejected, found = bytes(top for top in range(256) if top >> rest >= n), bytearray()
+        while missing := min(count - len(found), self._BLOCK):
+            words = self.generator.getrandbits(32 * missing).to_bytes(4 * missing, "little")
+            found += words[3::4].translate(table, rejected)
+        return found
+
+    def _tries(self, n: int, count: int) -> memoryview:
+        """Return up to `count` tries at an index below n, none rejected yet; big-endian, they are backwards."""
+        bits, count = n.bit_length(), min(count, self._BLOCK)
+        if bits not in self._masks:
+            self._masks[bits] = int.from_bytes(((1 << bits) - 1).to_bytes(4, "little") * self._BLOCK, "little")
+        tops = self.generator.getrandbits(32 * count) >> 32 - bits & self._masks[bits]
+        return memoryview(tops.to_bytes(4 * count, sys.byteorder)).cast("I")
 
 
 def sampled_interval(ks: Sequence[int], unit: int, stream: IndexStream, resamples: int = RESAMPLES,
@@ -300,9 +307,8 @@ class _Lattice:
         Draw after draw, or by square and multiply: for many equal draws that stay in one row.
         """
         most = max(step.ways for step, _ in self.steps).bit_length()
-        width = (self.bits + max(most, self.bits * by_squaring) + 9) // 8      # bytes of a place, with room for products
+        width = (self.bits + max(most, self.bits * by_squaring) + 9) // 8           # bytes of a place
         place = ((2 << self.bits) - 1).to_bytes(width, "little")
-        faint = 0 if self.reach is None else 1 << self.bits // 5               # less is not worth a question
         rows, column, cut, log_ways, mean, variance = {0: 1}, 0, 0, 0.0, [0.0, 0.0], [0.0, 0.0]
         for number, leg in enumerate(self.legs):
             for step, repeats in leg:
@@ -330,6 +336,7 @@ class _Lattice:
                     rows = {row: packed >> (start - column) * width * 8 + excess & mask
                             for row, packed in rows.items() if first <= row < first + height}
                     column, cut = start, cut + excess
+            faint = 0 if self.reach is None else int(2 ** (log_ways - cut - 0.8 * self.bits))    # not worth a question
             lines = {row: packed.to_bytes(-(-packed.bit_length() // 8 // width) * width, "little")
                      for row, packed in rows.items()}
             yield self._half(number, cut, ((row, column + i // width, weight) for row, line in lines.items()
@@ -357,7 +364,8 @@ class _Lattice:
     def _half(self, number: int, cut: int, places: Iterable[tuple[int, int, int]]) -> _Half:
         """Return the half of places (row, column, weight) after leg `number`, whose weights lost `cut` bits."""
         steps = sum(self.legs[:number + 1], [])
-        size, total = sum(repeats * step.size for step, repeats in steps), sum(repeats * step.sum for step, repeats in steps)
+        size, total = (sum(repeats * least for least, repeats in column) for column in (
+            [(step.size, repeats) for step, repeats in steps], [(step.sum, repeats) for step, repeats in steps]))
         half = _Half([], [], [], -(-math.prod(step.ways ** repeats for step, repeats in steps) >> cut))
         for row, column, weight in places:
             half.sizes.append(size + self.row * row)
@@ -387,7 +395,7 @@ class _Mean:
     def share(self, t: Fraction) -> Fraction | float:
         """Return P(mean <= t): exactly where nothing was lost, else as a float."""
         mass = Fraction(self.mass(t))
-        return float((mass + Fraction(self.lost) / 2) / self.whole) if self.lost else mass / self.whole
+        return max(0.0, float((mass + Fraction(self.lost) / 2) / self.whole)) if self.lost else mass / self.whole
 
     def quantile(self, share: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= share. Raises _Undecided."""
@@ -395,7 +403,7 @@ class _Mean:
         gaps, streak = [-9.0, 9.0], 0                     # how far P is from the share there; moves of one end in a row
 
         def score(probability: float) -> float:           # Tukey's lambda: a normal quantile to 1%, and never infinite
-            return 4.91 * (probability ** 0.14 - (1 - probability) ** 0.14)
+            return 4.91 * (math.pow(probability, 0.14) - math.pow(1 - probability, 0.14))
 
         def ask(t: Fraction) -> None:
             nonlocal low, high, streak
@@ -403,7 +411,7 @@ class _Mean:
             reached = mass >= share * self.whole
             if not reached and mass + self.lost >= share * self.whole:
                 raise _Undecided
-            gap = score(mass / self.whole) - score(float(share))
+            gap = score(max(0.0, mass / self.whole)) - score(float(share))
             streak = max(1, streak + 1) if reached else min(-1, streak - 1)
             if reached:
                 high, gaps[1] = t, max(gap, 1e-9)
@@ -441,6 +449,8 @@ class _Halves(_Mean):
         self.first, self.second = halves[-1], halves[0]
         self.whole = self.first.whole * self.second.whole
         self.lost = self.whole - sum(self.first.weights) * sum(self.second.weights)
+        if self.lost == self.whole:
+            raise _Undecided
         if self.lost:
             self.lost += self.first.whole + self.second.whole           # by as much `whole` may be rounded up
         start, end = (limit(self.first.sizes) + limit(self.second.sizes) for limit in (min, max))
@@ -603,8 +613,8 @@ def exact_distribution(ks: Sequence[int], unit: int, bins: int = 40,
     wide = -(-count // bins)
     edges = [Fraction(2 * (first + i * wide * step) - step, 2 * n) for i in range(-(-count // wide) + 1)]
     shares = _answer(_redrawn([(1, k) for k in ks]), lambda mean: [mean.share(edge) for edge in edges], budget)
-    return shares and Distribution(float(edges[0] / unit), wide * step / (n * unit),
-                                   [float(b - a) for a, b in itertools.pairwise(shares)])
+    return None if shares is None else Distribution(float(edges[0] / unit), wide * step / (n * unit),
+                                                    [max(0.0, float(b - a)) for a, b in itertools.pairwise(shares)])
 
 
 def source_interval(groups: Groups, unit: int, stream: IndexStream, resamples: int = RESAMPLES, level: float = LEVEL,
@@ -636,7 +646,8 @@ def source_interval(groups: Groups, unit: int, stream: IndexStream, resamples: i
 
 # === Sign flips =======================================================================================================
 
-def sign_flip(groups: Groups, unit: int, level: float = LEVEL, seed: int = SEED, budget: float = WORK_BUDGET) -> SignFlip:
+def sign_flip(groups: Groups, unit: int, level: float = LEVEL, seed: int = SEED,
+              budget: float = WORK_BUDGET) -> SignFlip:
     """Return the means that a sign-flip test over source groups does not reject, and its two-sided p-value at 0.
 
     If each group's difference is symmetric about the true mean, all 2 ** G sign patterns are equally likely, however
@@ -656,10 +667,10 @@ def sign_flip(groups: Groups, unit: int, level: float = LEVEL, seed: int = SEED,
     reason = None if n >= needed else f"fewer than {needed} groups carry no {100 * level:g}% interval"
     # Turned so that the sum is not negative: then p is twice the share of subsets whose sum is not positive.
     turn = -1 if sum(total for _, total in groups) < 0 else 1
-    groups = sorted((size, turn * total) for size, total in groups)
+    turned = sorted((size, turn * total) for size, total in groups)
     halves = [tuple((((0, 0, 1), (*group, 1)), times) for group, times in Counter(half).items())
-              or ((((0, 0, 1),), 1),) for half in (groups[::2], groups[1::2])]
-    plan = _Plan(sum(halves, ()), tuple((half,) for half in halves))
+              or ((((0, 0, 1),), 1),) for half in (turned[::2], turned[1::2])]
+    plan = _Plan(halves[0] + halves[1], tuple((half,) for half in halves))
 
     def question(mean: _Mean) -> tuple[list[Fraction], Fraction | float]:
         rank = math.floor(tail * 2 ** n)               # counted from 1, for the empty subset is below every t
@@ -670,15 +681,14 @@ def sign_flip(groups: Groups, unit: int, level: float = LEVEL, seed: int = SEED,
         ends, p_value = answer
         method = f"exact, {2 ** n if n <= EVERY_PATTERN else f'2**{n}'} sign patterns"
     else:
-        packed, unpack = _pack([[size for size, _ in groups], [total for _, total in groups]])
-        subsets = [unpack(total) for total in _subset_sums(packed, RESAMPLES, seed)]
-        means, whole = sorted(Fraction(total, size) for size, total in subsets if size), sum(total for _, total in groups)
+        packed, unpack = _pack([[size for size, _ in turned], [total for _, total in turned]])
+        subsets, whole = [unpack(total) for total in _subset_sums(packed, RESAMPLES, seed)], sum(k for _, k in turned)
+        means = sorted(Fraction(total, size) for size, total in subsets if size)
         rank = max(1, math.floor(tail * (len(means) + 1)))
-        ends = [means[rank - 1], means[-rank]]
+        ends, method = [means[rank - 1], means[-rank]], f"sampled, {RESAMPLES} sign patterns, seed {seed}"
         p_value = Fraction(1 + sum(not 0 < total < whole for _, total in subsets), 1 + RESAMPLES)
-        method = f"sampled, {RESAMPLES} sign patterns, seed {seed}"
-    low, high = sorted(turn * end / unit for end in ends) if ends else (None, None)
-    return SignFlip(ends and (low, high) or None, min(p_value, 1), n, method, reason)
+    low, *_, high = sorted(turn * end / unit for end in ends) or [Fraction(0), Fraction(0)]
+    return SignFlip(None if reason else (low, high), min(p_value, Fraction(1)), n, method, reason)
 
 
 def _subset_sums(values: Sequence[int], count: int, seed: int) -> Iterator[int]:
@@ -718,9 +728,9 @@ def adjusted_p_values(slices: Sequence[Sequence[int]], seed: int = SEED) -> tupl
         totals, method = [sum(column) for column in slices], f"sampled, {SIGN_PATTERNS} sign patterns, seed {seed}"
         largest = [max((2 * part - total) ** 2 * weight for part, total, weight in zip(unpack(subset), totals, weights))
                    for subset in _subset_sums(packed, SIGN_PATTERNS, seed)]
+        largest.append(max(observed))                  # the pattern observed is one of those that could be drawn
     largest.sort()
-    own = n > EVERY_PATTERN                            # the observed pattern is one of those drawn
-    return [Fraction(own + len(largest) - bisect_left(largest, value), own + len(largest)) for value in observed], method
+    return [Fraction(len(largest) - bisect_left(largest, value), len(largest)) for value in observed], method
 
 
 # === Planning =========================================================================================================

@@ -5,17 +5,17 @@
     $ curl --data '{"task_id": "c1", "seed": 0, "config": "v2", "score": 1}' http://127.0.0.1:8080/trials
     {"accepted": 1}
 
-POST /trials takes one JSON object, or NDJSON (curl --data-binary @rows.jsonl): all of it or nothing. Rows are checked
-by the rules of trials.py and appended, one canonical line each; 202 is said once the disk has them. GET /health and
-GET /stats tell how it goes. Refused, with {"error": why}: 400 a row that breaks a rule, 401 no token, 404, 405, 408 a
-slow body, 409 a row that is there, 411 and 413 a body without a length or too long, 503 a disk that refuses.
+POST /trials takes one JSON object, or NDJSON (curl --data-binary @rows.jsonl): all of it or nothing, a crash included.
+Rows are checked by the rules of trials.py and appended, one canonical line each; 202 is said once the disk has them.
+GET /health and GET /stats tell how it goes. Refused, with {"error": why}: 400 a row that breaks a rule, 401 no token,
+404, 405, 408 a slow body, 409 a row that is there, 411 no length, 413 too long, 503 a disk that refuses.
 
-With TRIAL_TOKEN in the environment, /trials and /stats want it, `Authorization: Bearer TOKEN`; without it, only
-loopback addresses are served. It speaks plain HTTP, one request a connection, and does not limit their number: put a
-reverse proxy with TLS before it, never the bare internet.
+With TRIAL_TOKEN in the environment, /trials and /stats want it, `Authorization: Bearer TOKEN`; without it, only this
+machine is served. It speaks plain HTTP, one request a connection, and does not limit their number: put a reverse
+proxy with TLS before it, never the bare internet.
 
-Reads and appends to LOG; a torn last line, which was never acknowledged, goes to LOG.torn on start. Exit status: 0
-stopped by SIGTERM, 1 refused (one `error:` line), 2 bad usage, 130 interrupted.
+Reads and appends to LOG. What a crash cut short, a line or a request of many, was never acknowledged and goes to
+LOG.torn on start. Exit status: 0 stopped by SIGTERM, 1 refused (one `error:` line), 2 bad usage, 130 interrupted.
 """
 
 import os
@@ -23,61 +23,43 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
-import argparse
 import fcntl
 import hmac
-import ipaddress
 import signal
 import socket
 import socketserver
-import stat
 import threading
 import time
-from collections import ChainMap
+from collections import ChainMap, Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any
 
-from harness import TOOL_VERSION, RunError, command_parser, decode, json_line, parse_json, run_command
+from files import TOOL_VERSION, RunError, command_parser, decode, json_line, parse_json, run_command
 from trials import UNEXPLAINED, Row, RowTwice, Score, add_row, check_row, read_lines, score_bound
 
 FIELDS = ("task_id", "seed", "config", "score", "error", "cluster", "tags", "cost_usd", "latency_s", "tokens", "ts",
           "input_sha256")
 METHODS = {"/trials": "POST", "/health": "GET", "/stats": "GET"}
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMEOUT = 10.0  # seconds for a whole body, and of silence before it
+MORE = b"\t\n"  # how a line ends that has more rows of its request behind it; to readers of JSON a tab is nothing
 
 
 class Refused(Exception):
-    """An HTTP status other than 2xx, why, and headers that go with it."""
-
-    def __init__(self, status: int, reason: str, headers: Mapping[str, str] = {}):
-        super().__init__(reason)
-        self.status = status
-        self.headers = headers
-
-
-class Posted(NamedTuple):
-    row: Row
-    line: str  # as it will stand in the log
-    where: str  # in the body, for errors
+    """Of an HTTP status other than 2xx, why, and headers that go with it, if any."""
 
 
 # === Rows ===
 
 
-def canonical_line(row: dict[str, Any]) -> str:
-    """Return a row as its one line: known fields in the format's order, then the others by name, in ASCII.
+def parse_body(body: bytes, score_range: tuple[Score, Score]) -> list[tuple[Row, str, str]]:
+    """Return the (row, line for the log, place for errors) of each row in a request's body.
 
-    >>> print(canonical_line({"score": 1, "note": "é", "config": "A", "seed": 0, "task_id": "c1"}), end="")
-    {"task_id": "c1", "seed": 0, "config": "A", "score": 1, "note": "\\u00e9"}
-    """
-    return json_line({name: row[name] for name in (*FIELDS, *sorted(row.keys() - set(FIELDS))) if name in row})
-
-
-def parse_body(body: bytes, score_range: tuple[Score, Score]) -> list[Posted]:
-    """Return the rows of a request's body; raise RunError for the first that breaks a rule, alone or beside the others.
-
-    In one thing it is stricter than the reader of logs: a null score needs its error, which the sender still knows.
+    Raises RunError for the first that breaks a rule, alone or beside the others. In one thing it is stricter than the
+    reader of logs: a null score needs its error, which the sender still knows.
     """
     broken: list[tuple[str, str]] = []
     try:
@@ -94,7 +76,8 @@ def parse_body(body: bytes, score_range: tuple[Score, Score]) -> list[Posted]:
         if row.trial.reason == UNEXPLAINED:
             raise RunError(f"{where}: the score is null and there is no error; send the error beside it")
         add_row(known, row.config, row, where, where)
-        posted.append(Posted(row, canonical_line(value), where))
+        names = [name for name in FIELDS if name in value] + sorted(value.keys() - set(FIELDS))
+        posted.append((row, json_line({name: value[name] for name in names}), where))
     return posted
 
 
@@ -109,17 +92,14 @@ class TrialLog:
 
     def __init__(self, path: str, score_range: tuple[Score, Score]):
         self.path = path
-        self.known: dict[tuple[Any, ...], Any] = {}
-        self.configs: dict[str, dict[str, int]] = {}  # config: {"rows", "cases"}
-        self.lines = 0
+        self.score_range = score_range
+        self.known: dict[tuple[Any, ...], Any] = {}  # as add_row makes it
         self.unsound: str | None = None  # why nothing more can be appended
         self.lock = threading.Lock()
         try:
             self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            if not stat.S_ISREG(os.fstat(self.fd).st_mode):
-                raise RunError(f"{path} is not a file; name one")
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._read(score_range)
+            data = self._whole_requests()
             folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
             os.fsync(folder)  # a file just made is lost with its folder's entry
             os.close(folder)
@@ -127,56 +107,46 @@ class TrialLog:
             raise RunError(f"{path} is in use by another collector; stop that one, or name another log") from None
         except OSError as error:
             raise RunError(f"cannot use {path}: {error.strerror}; name a log that can be written") from None
+        broken: list[tuple[str, str]] = []
+        for where, value in read_lines(data, path, broken):
+            row = check_row(value, where, score_range)
+            add_row(self.known, row.config, row, where, where)
+        if broken:
+            raise RunError(f"{': '.join(broken[0])}; repair the log, or name another")
+        self.lines = data.count(b"\n")
 
-    def _read(self, score_range: tuple[Score, Score]) -> None:
+    def _whole_requests(self) -> bytes:
+        """Return what the log holds of whole requests, and move aside what follows them."""
         with open(self.fd, "rb", closefd=False) as file:
             data = file.read()
         whole = data.rfind(b"\n") + 1
-        tail = data[whole:]
-        broken: list[tuple[str, str]] = []
-        if tail and list(read_lines(tail, self.path, broken)):
-            self._write(b"\n")  # a whole row that lacks its line feed, as editors leave it
-            data += b"\n"
-        elif tail:
-            with open(self.path + ".torn", "ab") as torn:
-                torn.write(tail + b"\n")
-                torn.flush()
-                os.fsync(torn.fileno())
+        while data.endswith(MORE, 0, whole):
+            whole = data.rfind(b"\n", 0, whole - 1) + 1
+        if torn := data[whole:]:
+            with open(self.path + ".torn", "ab") as aside:
+                aside.write(torn if torn.endswith(b"\n") else torn + b"\n")
+                aside.flush()
+                os.fsync(aside.fileno())
             os.ftruncate(self.fd, whole)
             os.fsync(self.fd)
-            data = data[:whole]
-            print(f"the last line was torn: its {len(tail)} bytes are now in {self.path}.torn", file=sys.stderr)
-        broken.clear()
-        new: dict[tuple[Any, ...], Any] = {}
-        for where, value in read_lines(data, self.path, broken):
-            row = check_row(value, where, score_range)
-            add_row(new, row.config, row, where, where)
-        if broken:
-            raise RunError(f"{': '.join(broken[0])}; repair the log, or name another")
-        self._learn(new, data.count(b"\n"))
+            print(f"the last request was torn: its {len(torn)} bytes are now in {self.path}.torn", file=sys.stderr)
+        return data[:whole]
 
-    def _learn(self, new: Mapping[tuple[Any, ...], Any], lines: int) -> None:
-        for key in new:  # as add_row makes them: a row has three parts, a case of a config two
-            if len(key) == 3 or (len(key) == 2 and key not in self.known):
-                count = self.configs.setdefault(key[0], {"rows": 0, "cases": 0})
-                count["rows" if len(key) == 3 else "cases"] += 1
-        self.known.update(new)
-        self.lines += lines
-
-    def append(self, rows: Sequence[Posted]) -> None:
+    def append(self, rows: Sequence[tuple[Row, str, str]]) -> None:
         """Return once all rows are on the disk; raise RowTwice, RunError or OSError, and then none of them is there."""
         with self.lock:
             layered = ChainMap({}, self.known)
             for number, (row, _, where) in enumerate(rows, start=self.lines + 1):
                 add_row(layered, row.config, row, where, f"{self.path}:{number}")
-            self._write("".join(posted.line for posted in rows).encode())
-            self._learn(layered.maps[0], len(rows))
+            self._write(MORE.join(line.encode().rstrip(b"\n") for _, line, _ in rows) + b"\n")
+            self.known.update(layered.maps[0])
+            self.lines += len(rows)
 
     def _write(self, data: bytes) -> None:
         if self.unsound:
             raise OSError(self.unsound)
-        here, there = os.fstat(self.fd), os.stat(self.path)
-        if not os.path.samestat(here, there):
+        here = os.fstat(self.fd)
+        if not os.path.samestat(here, os.stat(self.path)):
             raise OSError("the log was moved or replaced, start the collector again")
         try:
             while data:
@@ -192,8 +162,10 @@ class TrialLog:
     def stats(self) -> dict[str, Any]:
         """Return {"rows", "configs": {config: {"rows", "cases"}}} of what is on the disk."""
         with self.lock:
-            configs = {config: dict(count) for config, count in sorted(self.configs.items())}
-        return {"rows": sum(count["rows"] for count in configs.values()), "configs": configs}
+            keys = list(self.known)
+        rows, cases = (Counter(key[0] for key in keys if len(key) == parts) for parts in (3, 2))
+        return {"rows": rows.total(),
+                "configs": {config: {"rows": rows[config], "cases": cases[config]} for config in sorted(rows)}}
 
 
 # === HTTP ===
@@ -205,14 +177,11 @@ class Collector(ThreadingHTTPServer):
     daemon_threads = False
     request_queue_size = 128
 
-    def __init__(self, family: int, address: Any, log: TrialLog, token: str, args: argparse.Namespace):
-        self.address_family = family
+    def __init__(self, host: str, port: int, log: TrialLog, token: str):
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.log = log
         self.token = token
-        self.score_range: tuple[Score, Score] = tuple(args.score_range)
-        self.max_body: int = args.max_body
-        self.timeout_s: float = args.timeout
-        super().__init__(address, Handler)
+        super().__init__((host, port), Handler)
 
     def server_bind(self) -> None:
         socketserver.TCPServer.server_bind(self)  # HTTPServer's own asks a name server, and may wait for it
@@ -227,18 +196,22 @@ class Handler(BaseHTTPRequestHandler):
 
     server_version = f"collector/{TOOL_VERSION}"
     sys_version = ""
+    timeout = TIMEOUT
     server: Collector
-
-    def setup(self) -> None:
-        self.timeout = self.server.timeout_s  # type: ignore[misc]  # the base class reads it per connection
-        super().setup()
 
     def answer(self) -> None:
         try:
             self._send(*self._respond())
         except Refused as refused:
-            self._send(refused.status, {"error": str(refused)}, refused.headers)
-            self._drain()
+            status, reason, *headers = refused.args
+            self._send(status, {"error": reason}, *headers)
+            # Read on for a moment: to close on unread bytes resets the connection, and the answer may be lost.
+            deadline = time.monotonic() + 1
+            self.connection.settimeout(1)
+            with suppress(OSError):  # the client has gone
+                self.connection.shutdown(socket.SHUT_WR)
+                while self.connection.recv(65536) and time.monotonic() < deadline:
+                    pass
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer
 
@@ -257,7 +230,7 @@ class Handler(BaseHTTPRequestHandler):
             return 200, log.stats()
         body = self._body()
         try:
-            rows = parse_body(body, self.server.score_range)
+            rows = parse_body(body, log.score_range)
         except RunError as error:  # a row twice in one body is an error of the sender, not a row that is there
             raise Refused(400, str(error)) from None
         try:
@@ -271,27 +244,25 @@ class Handler(BaseHTTPRequestHandler):
         return 202, {"accepted": len(rows)}
 
     def _body(self) -> bytes:
-        lengths = set(self.headers.get_all("Content-Length", []))
-        if not lengths or "Transfer-Encoding" in self.headers:
+        length = ", ".join(self.headers.get_all("Content-Length", []))
+        if not length or "Transfer-Encoding" in self.headers:
             raise Refused(411, "send the body in one piece, with its Content-Length")
-        length = lengths.pop()
-        if lengths or not (length.isascii() and length.isdigit()):
+        if not (length.isascii() and length.isdigit()):
             raise Refused(400, "Content-Length is not one whole number")
-        if len(length) > 15 or int(length) > self.server.max_body:
-            raise Refused(413, f"the body is beyond {self.server.max_body} bytes; send fewer rows at once")
-        deadline = time.monotonic() + self.server.timeout_s  # for all of it: drop by drop is slow, too
-        parts = []
-        left = int(length)
-        while left:
+        if len(length) > 15 or int(length) > MAX_BODY:
+            raise Refused(413, f"the body is beyond {MAX_BODY} bytes; send fewer rows at once")
+        deadline = time.monotonic() + self.timeout  # for all of it: drop by drop is slow, too
+        body = bytearray()
+        while left := int(length) - len(body):
             self.connection.settimeout(max(deadline - time.monotonic(), 0.001))
             try:
-                parts.append(self.rfile.read1(left))
+                part = self.rfile.read1(left)
             except TimeoutError:
-                raise Refused(408, f"the body took more than {self.server.timeout_s:g} s; send it again") from None
-            if not parts[-1]:
+                raise Refused(408, f"the body took more than {self.timeout:g} s; send it again") from None
+            if not part:
                 raise Refused(400, f"the body ended {left} bytes early")
-            left -= len(parts[-1])
-        return b"".join(parts)
+            body += part
+        return bytes(body)
 
     def _send(self, status: int, value: dict[str, Any], headers: Mapping[str, str] = {}) -> None:
         body = json_line(value).encode()
@@ -301,18 +272,6 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
-
-    def _drain(self) -> None:
-        """Read on for a moment: to close on unread bytes resets the connection, and the answer may be lost."""
-        deadline = time.monotonic() + 1
-        try:
-            self.connection.shutdown(socket.SHUT_WR)
-            while (left := deadline - time.monotonic()) > 0:
-                self.connection.settimeout(left)
-                if not self.connection.recv(65536):
-                    return
-        except OSError:
-            pass  # the client has gone
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         self._send(code, {"error": message or self.responses[code][0]})
@@ -324,49 +283,28 @@ class Handler(BaseHTTPRequestHandler):
 # === Command line ===
 
 
-def resolve(host: str, port: int, token: str) -> tuple[int, Any]:
-    """Return the address family and address to bind; raise RunError where others could reach it without a token."""
-    try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (OSError, UnicodeError) as error:
-        raise RunError(f"cannot find the address {host!r}: {error}; give one of this machine with --host") from None
-    if not token and not all(ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found):
-        raise RunError(f"{host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or stay on 127.0.0.1")
-    return found[0][0], found[0][4]
-
-
-def build_parser() -> argparse.ArgumentParser:
+def main(argv: Sequence[str] | None = None) -> int:
     parser = command_parser(__doc__, "collector.py")
     parser.add_argument("--log", required=True, help="the trial log to append to, made if it is not there")
     parser.add_argument("--host", default="127.0.0.1", help="address to bind (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8080, help="port to bind, 0 for a free one (default: %(default)s)")
     parser.add_argument("--score-range", nargs=2, type=score_bound, default=(0, 1), metavar=("LOW", "HIGH"),
                         help="what a score can be (default: 0 1)")
-    parser.add_argument("--max-body", type=int, default=MAX_BODY, metavar="BYTES",
-                        help="longest body taken (default: %(default)s bytes)")
-    parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS",
-                        help="how long a whole body may take (default: %(default)s s)")
-    return parser
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = build_parser()
     args = parser.parse_args(argv)
-    if not 0 <= args.port <= 65535 or args.max_body < 1 or not 0 < args.timeout < 1e6:
-        parser.error("--port is 0 to 65535, --max-body and --timeout are above 0")
     token = os.environ.get("TRIAL_TOKEN", "").strip()
-    family, address = resolve(args.host, args.port, token)
+    if not token and args.host not in LOOPBACK:
+        raise RunError(f"{args.host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or keep 127.0.0.1")
     log = TrialLog(args.log, tuple(args.score_range))
     try:
-        server = Collector(family, address, log, token, args)
-    except OSError as error:
-        raise RunError(f"cannot bind {args.host} port {args.port}: {error.strerror}; give another --port") from None
+        server = Collector(args.host, args.port, log, token)
+    except (OSError, OverflowError, UnicodeError) as error:  # the last two: for a port, a name that cannot be one
+        raise RunError(f"cannot bind {args.host} port {args.port}: {error}; give another --host or --port") from None
     with server:
         # shutdown() waits for the loop that the signal interrupts, hence the thread.
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
-        host, port = str(server.server_address[0]), server.server_address[1]
-        print(f"collecting into {args.log} ({log.stats()['rows']} rows) at "
-              f"http://{f'[{host}]' if ':' in host else host}:{port}", file=sys.stderr, flush=True)
+        host = f"[{args.host}]" if ":" in args.host else args.host
+        print(f"collecting into {args.log} ({log.stats()['rows']} rows) at http://{host}:{server.server_address[1]}",
+              file=sys.stderr, flush=True)
         server.serve_forever(poll_interval=0.1)
     return 0
 

@@ -1,15 +1,17 @@
 """How do the runs of another harness come here? Inspect, lm-eval, promptfoo and CSV files, as a plain trial log.
 
-    $ python3 convert.py csv testdata/convert/scores.csv --case task --trial run --config model --score correct |head -1
+    $ python3 convert.py csv testdata/convert/scores.csv --case task --trial run --config model --score correct >t.jsonl
+    note: trials of config 'small': 4
+    note: trials of config 'large': 4
+    $ head -1 t.jsonl
     {"task_id": "greet, typo", "seed": 1, "config": "small", "score": 1}
 
 The other verbs: `inspect LOG.eval LOG.json --scorer NAME`, `lm-eval samples_*.jsonl --metric acc`, `promptfoo
-results.json`; `--help` after a verb lists its options. Prints a JSON object a trial: task_id, seed (epoch, repeat or
-run number), config, score; where known cluster, tags, cost_usd, latency_s, tokens, ts, error, input_sha256. A trial
-that failed or was not scored has score null, and `error` says why. Nothing is printed before all inputs proved whole:
-rows wait in a temporary file, and memory holds one sample of a zipped Inspect log (.eval) or one line of JSONL and
-CSV, but the whole of a JSON log. Then `note:` lines on stderr tell what could not be carried, and each config.
-Exit status: 0 done, 1 refused or bad input (one `error:` line), 2 bad usage, 130 interrupted.
+results.json`; `--help` after a verb lists its options. Prints a row a trial, as trials.py reads them; seed is the
+epoch, repeat or run number, and a trial without a score has its `error`. Rows wait in a temporary file until all
+inputs proved whole; memory holds one sample of an .eval log, one line of JSONL and CSV, but the whole of a JSON log.
+`note:` lines on stderr tell what could not be carried, and each config. Exit status: 0 done, 1 refused or bad input
+(one `error:` line), 2 bad usage, 130 interrupted.
 """
 
 import os
@@ -27,16 +29,14 @@ import tempfile
 import zipfile
 import zlib
 from collections import Counter
-from contextlib import contextmanager
-from typing import Any, Callable, Iterable, Iterator, Sequence, TextIO
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, TextIO
 
-try:
-    from compression.zstd import decompress as native_unzstd  # Python 3.14 or later
-except ImportError:
-    native_unzstd = None
-
-import harness
-from harness import LIST, TABLE, TEXT, WHOLE, RunError, check_fields
+from files import (
+    LIST, TABLE, TEXT, WHOLE, RunError, check_fields, command_parser, decode, json_line, kind_of, parse_json,
+    read_bytes, run_command,
+)
+from unzstd import decompress
 
 INSPECT_VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 PROMPTFOO_VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and prompts
@@ -44,7 +44,7 @@ PROMPTFOO_VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and pr
 INSPECT_SCORES = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "true": 1, "no": 0, "false": 0}
 PROMPTFOO_ERROR = 2  # `failureReason`: 0 none, 1 an assertion failed, 2 an error
 ZSTANDARD = 93  # a zip's number for the compression that newer versions of Inspect use
-LONGEST = 200  # characters of a tag's value or an error; longer text is no name of a slice, and no reason
+LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 LENIENT = json.JSONDecoder()  # reads NaN, which other tools write for "not scored"; it is never passed on
 
@@ -55,63 +55,57 @@ LENIENT = json.JSONDecoder()  # reads NaN, which other tools write for "not scor
 class Rows:
     """The rows of one conversion, held back until all inputs are read: half a log must not look like a whole one."""
 
-    def __init__(self, file: TextIO, tags: Sequence[str] | None, cluster: str | None):
-        self.file, self.wanted, self.cluster = file, tags, cluster
+    def __init__(self, file: TextIO, args: argparse.Namespace):
+        self.file, self.args = file, args
         self.notes: Counter[str] = Counter()
         self._places: dict[tuple[str, str, int | str], str] = {}
-        self._tags: dict[str, dict[str, Any]] = {}
-        self._uneven = False
+        self._tags: dict[str, dict[str, Any]] = {}  # of each case
         self._varying: set[str] = set()
         self._fields: set[str] = set()
 
     def add(self, where: str, task_id: int | str, seed: int | str, config: str, score: Any, error: Any,
-            fields: dict[str, Any], usual: Iterable[str] = (), ts: Any = None, input_sha256: str | None = None,
+            fields: dict[str, Any], usual: Iterable[str] = (), inputs: Sequence[Any] = (), ts: Any = None,
             **measures: float | None) -> None:
         """Keep a trial, unscored if it has an error. Raises RunError where its case, seed and config came before.
 
-        --tag and --cluster choose from fields; usual names the tags where no --tag does.
+        --tag and --cluster choose from fields; usual names the tags where no --tag does. Inputs are hashed.
         """
         before = self._places.setdefault((config, str(task_id), seed), where)
         if before is not where:
             raise RunError(f"{where}: case {task_id!r}, trial {seed!r} of {config!r} came before, in {before}; "
                            "give each log once, and the runs of two systems one by one, each with its --config")
-        tags = {}
-        for name in usual if self.wanted is None else self.wanted:
+        tags = self._tags.setdefault(str(task_id), {})
+        for name in usual if self.args.tag is None else self.args.tag:
             value = fields.get(name)
-            if isinstance(value, (list, dict)) or value != value or len(str(value)) > LONGEST:
+            broken = isinstance(value, float) and not abs(value) < math.inf
+            if broken or isinstance(value, (list, dict)) or len(str(value)) > LONGEST:
                 self.notes[f"{name!r} is no tag: not one value of at most {LONGEST} characters"] += 1
-            elif value not in (None, "") and name != self.cluster:
-                tags[name] = value
-        kept = self._tags.setdefault(str(task_id), dict(tags))
-        self._uneven |= kept != tags
-        self._varying.update(name for name in tags if kept.setdefault(name, tags[name]) != tags[name])
+            elif value not in (None, "") and name != self.args.cluster and tags.setdefault(name, value) != value:
+                self._varying.add(name)
+                self.notes[f"{name!r} is no tag: it differs between trials of one case"] = 0
         self._fields.update(fields)
-        cluster = fields.get(self.cluster) if self.cluster else None
-        row = {"task_id": task_id, "seed": seed, "config": config, "score": None if error else score,
-               "cluster": cluster if isinstance(cluster, (str, type(None))) else json.dumps(cluster),
-               "tags": tags or None, **measures, "ts": ts if isinstance(ts, str) else None,
-               "error": first_words(error) if error else None, "input_sha256": input_sha256}
-        self.file.write(harness.json_line({key: row[key] for key in row if key == "score" or row[key] is not None}))
+        cluster = fields.get(self.args.cluster)
+        self.file.write(json_line({
+            "task_id": task_id, "seed": seed, "config": config, "score": None if error else score,
+            "cluster": cluster if isinstance(cluster, str | None) else json.dumps(cluster), "tags": None, **measures,
+            "ts": ts if isinstance(ts, str) else None, "error": first_words(error) if error else None,
+            "input_sha256": digest(*inputs) if inputs and not self.args.no_hash else None}))
 
     def write(self) -> None:
         """Print the rows, then the notes. Raises RunError where there is no row, or none with a field asked for."""
         if not self._places:
             raise RunError("no trial in the files given; give logs that hold samples")
-        for name in (*(self.wanted or ()), *([self.cluster] if self.cluster else ())):
+        for name in filter(None, (*(self.args.tag or ()), self.args.cluster)):
             if name not in self._fields:
                 raise RunError(f"no trial has a field {name!r} for --tag or --cluster; there are: "
                                f"{', '.join(sorted(self._fields)) or 'none'}")
         self.file.seek(0)
-        for line in self.file:
-            if self._uneven:  # a tag belongs to a case, and a log in which it differs between trials would be refused
-                row = json.loads(line)
-                tags = self._tags[str(row["task_id"])]
-                row["tags"] = {name: tags[name] for name in tags if name not in self._varying}
-                line = harness.json_line({key: row[key] for key in row if key != "tags" or row[key]})
-            sys.stdout.write(line)
+        for line in self.file:  # a tag belongs to a case: a log in which it differs between trials would be refused
+            row = json.loads(line)
+            tags = self._tags[str(row["task_id"])]
+            row["tags"] = {name: tags[name] for name in tags if name not in self._varying} or None
+            sys.stdout.write(json_line({key: row[key] for key in row if key == "score" or row[key] is not None}))
         sys.stdout.flush()
-        for name in sorted(self._varying):
-            print(f"note: {name!r} is no tag: it differs between trials of one case", file=sys.stderr)
         for text, count in self.notes.items():
             print(f"note: {text}" + f" (trials: {count})" * (count > 0), file=sys.stderr)
         for config, count in Counter(config for config, _, _ in self._places).items():
@@ -119,7 +113,6 @@ class Rows:
 
 
 def first_words(error: object) -> str:
-    """Return the first line of an error, cut to LONGEST characters: a stack trace is no reason."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:LONGEST]
 
 
@@ -135,26 +128,19 @@ def score_of(value: Any, words: dict[str, float] | None = None) -> tuple[float |
         value = words.get(value, words.get(text, value))
         if NUMBER.fullmatch(text):
             value = float(text)
-            value = int(value) if value.is_integer() and abs(value) < 2**53 else value
-    if isinstance(value, (int, float)) and math.isfinite(value):
+            value = int(value) if value.is_integer() else value
+    if isinstance(value, (int, float)) and abs(value) < math.inf:  # false for NaN as well
         return int(value) if isinstance(value, bool) else value, None
     return None, f"not scored: {'no value' if value is None else repr(value)[:60]}"
 
 
-def amount(value: Any) -> float | None:
-    """Return a cost or a time as it is, None for what cannot be one."""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if number and math.isfinite(value) and value >= 0 else None
-
-
-def total(values: Iterable[Any]) -> float | None:
-    """Return the sum of what is known, None where nothing is."""
-    known = [value for value in map(amount, values) if value is not None]
+def amount(*values: Any) -> float | None:
+    """Return a cost, a time or a count, summed over the values that can be one; None where none can."""
+    known = [value for value in values if type(value) in (int, float) and 0 <= value < 1e300]
     return sum(known) if known else None
 
 
 def digest(*values: Any) -> str:
-    """Return the sha256 of values as JSON with sorted keys, in hex."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
@@ -166,24 +152,34 @@ def versioned(path: str, version: Any, known: Sequence[Any], rows: Rows) -> str:
     return f"{path} (format version {version!r}, not known here)"
 
 
+def choose(option: str, wanted: str | None, names: Collection[str], where: str) -> str:
+    """Return the name that an option asks for, or the only one. Raises RunError where there is no such, or several."""
+    if wanted is None and len(names) == 1:
+        return next(iter(names))
+    if wanted is None or wanted not in names:
+        what = f"several {option}s" if wanted is None and names else f"no {option} {wanted or ''!r}"
+        raise RunError(f"{where}: {what}; choose with --{option} one of: {', '.join(sorted(names)) or 'none'}")
+    return wanted
+
+
 def table(value: Any) -> dict[str, Any]:
     """Return a value if it is an object, else an empty one: for what a log may also lack."""
     return value if isinstance(value, dict) else {}
 
 
 def parse(data: bytes, where: str) -> Any:
-    return harness.parse_json(harness.decode(data, where), where, LENIENT)
+    return parse_json(decode(data, where), where, LENIENT)
 
 
-def lines(path: str) -> Iterator[tuple[int, str]]:
-    """Yield a text file's numbered lines. Only a newline ends one: U+2028 within a text does not."""
+def lines(path: str) -> Iterator[str]:
+    """Yield a text file's lines. Only a newline ends one: U+2028 within a text does not."""
     try:
         with open(path, "rb") as file:
             encoding = json.detect_encoding(file.read(4))
         with open(path, encoding=encoding, newline="\n") as file:
-            yield from enumerate(file, start=1)
+            yield from file
     except UnicodeDecodeError:
-        harness.decode(harness.read_bytes(path), path)  # refuses it as well, and knows the byte
+        decode(read_bytes(path), path)  # refuses it as well, and knows the byte
         raise
     except OSError as error:
         raise RunError(f"cannot read {path}: {error.strerror}; give a file that can be read") from None
@@ -193,141 +189,103 @@ def lines(path: str) -> Iterator[tuple[int, str]]:
 
 
 def cmd_inspect(args: argparse.Namespace, rows: Rows) -> None:
-    tasks: dict[str, None] = {}
     names: set[str] = set()
+    task = None
     for path in args.logs:
         samples = read_inspect(path, rows)
         where, header = next(samples)
-        check_fields(header["eval"], {"model": TEXT, "task": TEXT}, where)
-        tasks[header["eval"]["task"]] = None
-        if len(tasks) > 1:
-            raise RunError(f"{where}: another task than before ({', '.join(tasks)}): ids of two tasks may be alike; "
+        spec = header["eval"]
+        check_fields(spec, {"model": TEXT, "task": TEXT}, where)
+        if (task := task or spec["task"]) != spec["task"]:
+            raise RunError(f"{where}: task {spec['task']!r}, after {task!r}: ids of two tasks may be alike; "
                            "convert each task by itself")
+        passed = {**table(spec.get("task_args_passed", spec.get("task_args"))), **table(spec.get("solver_args_passed")),
+                  **({"solver": spec["solver"]} if spec.get("solver") else {})}  # a solver put in the task's own place
+        words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in passed.items()]
+        config = args.config or " ".join([spec["model"], *words])
         count = 0
         for count, (place, sample) in enumerate(samples, start=1):
-            names |= convert_sample(sample, place, args, inspect_config(header["eval"]), rows)
-        check_whole(header, count, where, args.unfinished, rows)
-    if len(names) > 1 and args.scorer is None or names and args.scorer not in (None, *names):
-        raise RunError(f"{'several scores' if args.scorer is None else f'no score {args.scorer!r}'} in the samples; "
-                       f"choose with --scorer one of: {', '.join(sorted(names))}")
+            names |= convert_sample(sample, place, args.scorer, config, rows)
+        planned, status = amount(table(header.get("results")).get("total_samples")) or 0, header.get("status")
+        if count < planned or status != "success":
+            state = f"{where}: status {status!r}, samples: {count}" + f" of {planned}" * (planned > 0)
+            if not args.unfinished:
+                raise RunError(f"{state}; finish the run with `inspect eval-retry`, or convert what is there with "
+                               "--unfinished")
+            rows.notes[state] = 0
+    if names:
+        choose("scorer", args.scorer, names, path)
 
 
 def read_inspect(path: str, rows: Rows) -> Iterator[tuple[str, Any]]:
-    """Yield (place, header) of a log, then (place, sample) epoch by epoch; the samples of a zip are read one by one.
+    """Yield (place, header) of a log, then (place, sample) by epoch and id, the order of Inspect whichever ended first.
 
-    Raises RunError where the file is no log of Inspect, or damaged. The order is Inspect's own, whichever ended first.
+    The samples of a zip are read one by one. Raises RunError where the file is no log of Inspect, or damaged.
     """
-    def order(item: tuple[int, str, Any]) -> tuple[int, str]:
-        return item[0], item[1].zfill(20) if item[1].isdecimal() else item[1]
-
-    if not zipfile.is_zipfile(path):
-        data = harness.read_bytes(path)
-        if data[:2] == b"PK" or path.endswith(".eval"):
-            raise RunError(f"{path}: not a whole zip; copy the log again")
-        header = parse(data, path)
-        where = check_header(header, path, rows)
-        samples = header.pop("samples", None) or []
-        check_fields({"samples": samples}, {"samples": LIST}, where)
-        yield where, header
-        for number, sample in enumerate(samples, start=1):
-            check_fields(sample, {"epoch": WHOLE}, f"{where}: sample {number}")
-        for epoch, name, sample in sorted(((item["epoch"], str(item.get("id")), item) for item in samples), key=order):
-            yield f"{where}: sample {name!r}, epoch {epoch}", sample
-        return
-    with damaged(path):
+    members: dict[str, zipfile.ZipInfo] = {}
+    try:
         archive = zipfile.ZipFile(path)
-    with archive:
+    except Exception:  # zipfile and what it calls have a dozen kinds of exception for bytes that are no zip
+        data = read_bytes(path)
+        if data[:2] == b"PK" or path.endswith(".eval"):
+            raise RunError(f"{path}: not a whole zip; copy the log again") from None
+        header = parse(data, path)
+    else:
         members = {info.filename: info for info in archive.infolist()}  # of one name the last counts, as for Inspect
         start = members.get("header.json") or members.get("_journal/start.json")  # a run that was killed has no header
         if start is None:
             raise RunError(f"{path}: no header.json in this zip; give a log of Inspect, or copy it again")
         header = parse(unzip(archive, start), f"{path}: {start.filename}")
-        where = check_header(header, path, rows)
-        yield where, header
-        found = [(re.fullmatch(r"samples/(.*)_epoch_(\d{1,9})\.json", name, re.DOTALL), info)
-                 for name, info in members.items()]
-        for _, _, info in sorted(((int(name[2]), name[1], info) for name, info in found if name), key=order):
-            place = f"{where}: {info.filename}"
-            yield place, parse(unzip(archive, info), place)
-
-
-def check_header(header: Any, path: str, rows: Rows) -> str:
-    """Return how errors are to name a log. Raises RunError where the header is not one of Inspect."""
-    if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
-        raise RunError(f"{path}: {harness.kind_of(header)}, not a log of Inspect; give one, .eval or .json")
-    return versioned(path, header.get("version"), INSPECT_VERSIONS, rows)
-
-
-@contextmanager
-def damaged(where: str) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # zipfile and what it calls have a dozen kinds of exception for bytes gone wrong
-        raise RunError(f"{where}: damaged ({first_words(error)}); copy the log again") from None
+    if not isinstance(table(header).get("eval"), dict):
+        raise RunError(f"{path}: {kind_of(header)}, not a log of Inspect; give one, .eval or .json")
+    where = versioned(path, header.get("version"), INSPECT_VERSIONS, rows)
+    yield where, header
+    found: list[tuple[int, str, Any]] = [
+        (int(match[2]), match[1], info) for name, info in members.items()
+        if (match := re.fullmatch(r"samples/(.*)_epoch_(\d{1,9})\.json", name, re.DOTALL))]
+    samples = header.get("samples")
+    for number, sample in enumerate(samples if isinstance(samples, list) else (), start=1):
+        check_fields(sample, {"epoch": WHOLE}, f"{where}: sample {number}")
+        found.append((sample["epoch"], str(sample.get("id")), sample))
+    found.sort(key=lambda item: (item[0], item[1].zfill(20) if item[1].isdecimal() else item[1]))
+    for epoch, name, sample in found:
+        place = f"{where}: sample {name!r}, epoch {epoch}"
+        yield place, parse(unzip(archive, sample), place) if isinstance(sample, zipfile.ZipInfo) else sample
 
 
 def unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """Return a member's bytes, of the length and checksum that the archive gives. Raises RunError for damaged ones."""
-    with damaged(f"{archive.filename}: {info.filename}"):
-        if info.compress_type != ZSTANDARD:
+    try:
+        if info.compress_type != ZSTANDARD or getattr(zipfile, "zstd", None):  # Python 3.14 or later
             return archive.read(info)
         with open(str(archive.filename), "rb") as file:  # past the member's own header, which names it once more
             file.seek(info.header_offset + 26)
-            name, extra = file.read(2), file.read(2)
-            file.seek(little(name) + little(extra), os.SEEK_CUR)
-            packed = file.read(info.compress_size)
-        data = native_unzstd(packed) if native_unzstd else unzstd(packed, info.file_size)
+            name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
+            file.seek(name + extra, os.SEEK_CUR)
+            data = decompress(file.read(info.compress_size), info.file_size)
         if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
             raise ValueError("its checksum does not fit")
         return data
+    except Exception as error:
+        where = f"{archive.filename}: {info.filename}"
+        raise RunError(f"{where}: damaged ({first_words(error)}); copy the log again") from None
 
 
-def inspect_config(spec: dict[str, Any]) -> str:
-    """Return the name of a configuration: the model, the task's arguments as passed, a solver put in the task's place.
-
-    >>> inspect_config({"model": "openai/gpt-4o", "task_args_passed": {"prompt": "v2", "shots": 3}})
-    'openai/gpt-4o prompt=v2 shots=3'
-    """
-    passed = {**table(spec.get("task_args_passed", spec.get("task_args"))), **table(spec.get("solver_args_passed")),
-              **({"solver": spec["solver"]} if spec.get("solver") else {})}
-    return " ".join([spec["model"], *(f"{key}={value if isinstance(value, str) else json.dumps(value)}"
-                                      for key, value in passed.items())])
-
-
-def check_whole(header: dict[str, Any], count: int, where: str, unfinished: bool, rows: Rows) -> None:
-    """Raise RunError where a log lacks samples it was to have, unless an unfinished one is welcome."""
-    spec, status = header["eval"], header.get("status", "started")
-    ids, epochs = table(spec.get("dataset")).get("sample_ids"), table(spec.get("config")).get("epochs")
-    planned = table(header.get("results")).get("total_samples") or len(ids if isinstance(ids, list) else ()) * (
-        epochs if isinstance(epochs, int) else 1)
-    check_fields({"total_samples": planned}, {"total_samples": WHOLE}, where)
-    if count < planned and not unfinished or not count:
-        raise RunError(f"{where}: {count} of {planned} samples, status {status!r}; finish the run with "
-                       "`inspect eval-retry`" + ", or convert what is there with --unfinished" * bool(count))
-    if count < planned or status != "success":
-        rows.notes[f"{where}: {count} of {planned} samples, status {status!r}"] = 0
-
-
-def convert_sample(sample: Any, where: str, args: argparse.Namespace, config: str, rows: Rows) -> set[str]:
+def convert_sample(sample: Any, where: str, scorer: str | None, config: str, rows: Rows) -> set[str]:
     """Add the trial of one sample; return the names of its scores: "parts/a" for one of several values of a scorer."""
     check_fields(sample, {}, where)
-    sample = {"scores": {}, "metadata": {}, "model_usage": {},
-              **{key: sample[key] for key in sample if sample[key] is not None}}
-    if "score" in sample:  # version 1 has but one
-        sample["scores"] = {"score": sample["score"]}
-    check_fields(sample, {"epoch": WHOLE, "scores": TABLE, "metadata": TABLE, "model_usage": TABLE}, where)
-    if isinstance(sample.get("id"), bool) or not isinstance(sample.get("id"), (int, str)):
-        raise RunError(f"{where}: id is {sample.get('id')!r:.60}, not a whole number or text; correct the log")
+    sample = {"scores": {"score": sample["score"]} if sample.get("score") else {},  # version 1 has but one
+              "metadata": {}, "model_usage": {}, **{key: sample[key] for key in sample if sample[key] is not None}}
+    check_fields(sample, {"id": TEXT if isinstance(sample.get("id"), str) else WHOLE, "epoch": WHOLE, "scores": TABLE,
+                          "metadata": TABLE, "model_usage": TABLE}, where)
     scores: dict[str, tuple[Any, dict[str, Any]]] = {}
     for name, item in sample["scores"].items():
         check_fields(item, {}, f"{where}: score {name!r}")
-        parts = item.get("value")
-        scores |= {f"{name}/{key}": (part, item) for key, part in parts.items()} if isinstance(parts, dict) else {
-            name: (parts, item)}
-    chosen = args.scorer or next(iter(scores), "")  # one without any value is unscored under the scorer's own name
+        value = item.get("value")
+        parts = {f"{name}/{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+        scores |= {name: (part, item) for name, part in parts.items()}
+    chosen = scorer or next(iter(scores), "")  # one without any value is unscored under the scorer's own name
     value, details = scores.get(chosen) or scores.get(chosen.rpartition("/")[0]) or (None, {})
-    if isinstance(value, list):
-        raise RunError(f"{where}: the score is a list; choose with --scorer a score that is one value")
     score, error = score_of(value, INSPECT_SCORES)
     why = details.get("reason") or details.get("explanation")
     error = f"not scored: {first_words(why)}" if error and why else error
@@ -337,18 +295,15 @@ def convert_sample(sample: Any, where: str, args: argparse.Namespace, config: st
         error = table(sample["error"]).get("message") or sample["error"]
     elif sample.get("invalidation"):
         error = "invalidated"
-    elif sample.get("limit") and not error:
-        rows.notes["stopped by a limit: scored as Inspect did"] += 1
     asked = sample.get("input")
     if isinstance(asked, list):  # chat messages, whose ids are made anew by each run
         asked = [{**message, "id": None} if isinstance(message, dict) else message for message in asked]
     usage = [table(item) for item in sample["model_usage"].values()]  # by model
-    rows.add(where, sample["id"], sample["epoch"], args.config or config, score, error, sample["metadata"],
-             sample["metadata"], cost_usd=total(item.get("total_cost") for item in usage),
+    rows.add(where, sample["id"], sample["epoch"], config, score, error, sample["metadata"], sample["metadata"],
+             (asked, sample.get("choices"), sample.get("target")), sample.get("completed_at", sample.get("started_at")),
+             cost_usd=amount(*(item.get("total_cost") for item in usage)),
              latency_s=amount(sample.get("working_time", sample.get("total_time"))),
-             tokens=total(item.get("total_tokens") for item in usage),
-             ts=sample.get("completed_at", sample.get("started_at")),
-             input_sha256=None if args.no_hash else digest(asked, sample.get("choices"), sample.get("target")))
+             tokens=amount(*(item.get("total_tokens") for item in usage)))
     return {name for name, (value, _) in scores.items() if score_of(value, INSPECT_SCORES)[0] is not None}
 
 
@@ -359,38 +314,28 @@ def cmd_lm_eval(args: argparse.Namespace, rows: Rows) -> None:
     tasks = {path: re.sub(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl", r"\1", os.path.basename(path))
              for path in args.logs}
     several = len(set(tasks.values())) > 1
-    for path in args.logs:
+    for path, task in tasks.items():
         config = args.config or os.path.basename(os.path.dirname(os.path.abspath(path)))
         filters: set[str] = set()
-        for number, line in lines(path):
+        for number, line in enumerate(lines(path), start=1):
             where = f"{path}:{number}"
-            row = harness.parse_json(line, where, LENIENT)
+            row = parse_json(line, where, LENIENT)
             check_fields(row, {"doc_id": WHOLE}, where)
             filters.add(name := str(row.get("filter", "none")))
             if args.filter not in (None, name) or args.filter is None and len(filters) > 1:
                 continue
-            score, error = score_of(row[lm_metric(row, args.metric, where)])
+            # A list is what a metric of the whole task is computed from, and no score of a row.
+            metrics = [key for key in row if key != "doc_id" and isinstance(row[key], (int, float))
+                       or key == args.metric and not isinstance(row[key], (list, dict))]
+            score, error = score_of(row[choose("metric", args.metric, metrics, where)])
             if isinstance(row.get("resps"), list) and any(isinstance(item, list) and item[1:] for item in row["resps"]):
                 rows.notes["several answers (repeats), which lm-eval scores as one: one row, not one an answer"] += 1
             hashes = [row.get("doc_hash"), row.get("target_hash")]  # not the prompt's: another prompt may be the point
-            rows.add(where, f"{tasks[path]}/{row['doc_id']}" if several else row["doc_id"], args.seed, config, score,
-                     error, {"task": tasks[path], **table(row.get("doc"))}, ["task"] if several else (),
-                     input_sha256=None if args.no_hash or None in hashes else digest(*hashes))
-        if filters and (args.filter is None and len(filters) > 1 or args.filter not in (None, *filters)):
-            raise RunError(f"{path}: {'several filters' if args.filter is None else f'no filter {args.filter!r}'} "
-                           f"in the rows; choose with --filter one of: {', '.join(sorted(filters))}")
-
-
-def lm_metric(row: dict[str, Any], wanted: str | None, where: str) -> str:
-    """Return the name of the metric to read. Raises RunError where it is not there, or no score of a single row."""
-    names = [name for name in row if isinstance(row[name], (int, float)) and name != "doc_id"]
-    if wanted is None and len(names) == 1:
-        return names[0]
-    if wanted is None or isinstance(row.get(wanted, []), (list, dict)):
-        what = "several metrics" if wanted is None else f"{wanted!r} is not there" if wanted not in row else (
-            f"{wanted!r} is computed over the whole task, and no score of a row")
-        raise RunError(f"{where}: {what}; choose with --metric one of: {', '.join(names)}")
-    return wanted
+            rows.add(where, f"{task}/{row['doc_id']}" if several else row["doc_id"], args.seed, config, score, error,
+                     {"task": task, **table(row.get("doc"))}, ["task"] if several else (),
+                     () if None in hashes else hashes)
+        if filters:
+            choose("filter", args.filter, filters, path)
 
 
 # === promptfoo: test x provider x prompt x repeat ===
@@ -399,63 +344,47 @@ def lm_metric(row: dict[str, Any], wanted: str | None, where: str) -> str:
 def cmd_promptfoo(args: argparse.Namespace, rows: Rows) -> None:
     needed = {"testIdx": WHOLE, "promptIdx": WHOLE, "testCase": TABLE, "prompt": TABLE, "provider": TABLE}
     for path in args.logs:
-        log = parse(harness.read_bytes(path), path)
-        if not isinstance(log, dict) or not isinstance(log.get("results"), dict):
-            raise RunError(f"{path}: {harness.kind_of(log)}, not results of promptfoo; give what its --output wrote")
-        results = log["results"]
+        log = parse(read_bytes(path), path)
+        results = table(log).get("results")
+        if not isinstance(results, dict):
+            raise RunError(f"{path}: {kind_of(log)}, not results of promptfoo; give what its --output wrote")
         where = versioned(path, results.get("version"), PROMPTFOO_VERSIONS, rows)
         check_fields(results, {"results": LIST}, where)
         for number, row in enumerate(results["results"], start=1):
             check_fields(row, needed, f"{where}: result {number}")
-        count, stats = len(results["results"]), table(results.get("stats"))
-        planned = [amount(stats.get(name)) or 0 for name in ("successes", "failures", "errors")]
-        if sum(planned) > count:
-            raise RunError(f"{where}: {count} of {sum(planned)} results; export the eval again")
-        convert_results(results, where, args, rows)
-
-
-def convert_results(results: dict[str, Any], where: str, args: argparse.Namespace, rows: Rows) -> None:
-    """Add the trials of a file, whose results stand in the order in which they ended."""
-    ordered = sorted(results["results"], key=lambda row: (row["testIdx"], row["promptIdx"]))
-    metrics = {"score", "pass"}.union(*(table(row.get("namedScores")) for row in ordered))
-    if args.metric not in metrics:
-        raise RunError(f"{where}: no metric {args.metric!r}; choose with --metric one of: {', '.join(sorted(metrics))}")
-    prompts = list(dict.fromkeys(str(row["prompt"].get("label") or row["prompt"].get("raw")) for row in ordered))
-    cases: dict[str, int] = {}  # each repeat of a test has a testIdx of its own: only its content tells it again
-    seeds: Counter[tuple[int, int]] = Counter()
-    for row in ordered:
-        test, response = row["testCase"], table(row.get("response"))
-        meaning = [test.get(key) for key in ("vars", "assert", "threshold")]
-        case = cases.setdefault(digest(meaning, test.get("description"), test.get("metadata")), len(cases))
-        seeds[case, row["promptIdx"]] += 1
-        config = str(row["provider"].get("label") or row["provider"].get("id"))
-        if len(prompts) > 1:
-            name = str(row["prompt"].get("label") or row["prompt"].get("raw"))
-            short = len(name) <= 40 and name.isprintable()  # a prompt without a label is labelled with all its text
-            config += f" {name}" if short else f" prompt {prompts.index(name) + 1}"
-        score, error = promptfoo_score(row, args.metric)
-        if not test.get("assert"):
-            rows.notes["of a test without assertions, which always passes"] += 1
-        if response.get("cached"):
-            rows.notes["answered from promptfoo's cache: no cost and latency"] += 1
-        latency_ms = None if error or response.get("cached") else amount(row.get("latencyMs"))
-        metadata = table(test.get("metadata"))
-        place = f"{where}: testIdx {row['testIdx']}, promptIdx {row['promptIdx']}"
-        rows.add(place, case, seeds[case, row["promptIdx"]], args.config or config, score, error,
-                 table(test.get("vars")) | metadata, metadata,
-                 cost_usd=None if response.get("cached") else amount(response.get("cost")),
-                 latency_s=None if latency_ms is None else latency_ms / 1000,
-                 tokens=amount(table(response.get("tokenUsage")).get("total")), ts=results.get("timestamp"),
-                 input_sha256=None if args.no_hash else digest(*meaning))
-
-
-def promptfoo_score(row: dict[str, Any], metric: str) -> tuple[float | None, Any]:
-    """Return score and error of a result, whose own `error` also tells why an answer merely failed."""
-    reason = row.get("failureReason")
-    if reason == PROMPTFOO_ERROR or reason is None and row.get("error") and not row.get("gradingResult"):
-        return None, row.get("error") or "error"
-    named = {"score": row.get("score"), "pass": row.get("success")}
-    return score_of(named.get(metric, table(row.get("namedScores")).get(metric)))
+        ordered = sorted(results["results"], key=lambda row: (row["testIdx"], row["promptIdx"]))  # not as they ended
+        metrics = {"score", "pass"}.union(*(table(row.get("namedScores")) for row in ordered))
+        metric = choose("metric", args.metric, metrics, where)
+        labels = [str(row["prompt"].get("label") or row["prompt"].get("raw")) for row in ordered]
+        prompts = list(dict.fromkeys(labels))
+        cases: dict[str, int] = {}  # each repeat of a test has a testIdx of its own: only its content tells it again
+        seeds: Counter[tuple[int, int]] = Counter()
+        for row, label in zip(ordered, labels):
+            test, response = row["testCase"], table(row.get("response"))
+            meaning = [test.get(key) for key in ("vars", "assert", "threshold")]
+            case = cases.setdefault(digest(meaning, test.get("description"), test.get("metadata")), len(cases))
+            seeds[case, row["promptIdx"]] += 1
+            config = str(row["provider"].get("label") or row["provider"].get("id"))
+            if len(prompts) > 1:  # a prompt without a label is labelled with all its text
+                short = len(label) <= 40 and label.isprintable()
+                config += f" {label}" if short else f" prompt {prompts.index(label) + 1}"
+            named = {**table(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")}
+            score, error = score_of(named.get(metric))
+            reason = row.get("failureReason")  # a result's own `error` also tells why an answer merely failed
+            if reason == PROMPTFOO_ERROR or reason is None and row.get("error") and not row.get("gradingResult"):
+                error = row.get("error") or "error"
+            if not test.get("assert"):
+                rows.notes["of a test without assertions, which always passes"] += 1
+            if cached := response.get("cached"):
+                rows.notes["answered from promptfoo's cache: no cost and latency"] += 1
+            latency_ms = None if cached or error else amount(row.get("latencyMs"))
+            metadata = table(test.get("metadata"))
+            rows.add(f"{where}: testIdx {row['testIdx']}, promptIdx {row['promptIdx']}", case,
+                     seeds[case, row["promptIdx"]], args.config or config, score, error,
+                     table(test.get("vars")) | metadata, metadata, meaning, results.get("timestamp"),
+                     cost_usd=None if cached else amount(response.get("cost")),
+                     latency_s=None if latency_ms is None else latency_ms / 1000,
+                     tokens=amount(table(response.get("tokenUsage")).get("total")))
 
 
 # === CSV: a line a trial ===
@@ -463,13 +392,12 @@ def promptfoo_score(row: dict[str, Any], metric: str) -> tuple[float | None, Any
 
 def cmd_csv(args: argparse.Namespace, rows: Rows) -> None:
     csv.field_size_limit(2**27)  # an answer kept in a column may be longer than the usual 128 KiB
-    delimiter = "\t" if args.delimiter == "tab" else args.delimiter
     for path in args.logs:
-        reader = csv.reader((line for _, line in lines(path)), delimiter=delimiter, strict=True)
+        reader = csv.reader(lines(path), delimiter="\t" if args.delimiter == "tab" else args.delimiter, strict=True)
         try:
             header = next(reader, [])
-            wanted = [args.case, args.trial, args.config, args.score, args.cluster, args.error, *(args.tag or ())]
-            for name in filter(None, wanted):
+            named = [name for name in (args.case, args.trial, args.config) if name]
+            for name in filter(None, (*named, args.score, args.cluster, args.error, *(args.tag or ()))):
                 if header.count(name) != 1:
                     raise RunError(f"{path}:1: {header.count(name) or 'no'} columns {name!r}; there are: "
                                    f"{', '.join(header) or 'none'}")
@@ -477,288 +405,63 @@ def cmd_csv(args: argparse.Namespace, rows: Rows) -> None:
                 where, row = f"{path}:{reader.line_num}", dict(zip(header, cells))
                 if len(cells) != len(header):
                     raise RunError(f"{where}: {len(cells)} cells, but {len(header)} columns; correct the line")
-                for name in filter(None, (args.case, args.trial, args.config)):
-                    if not row[name].strip():
-                        raise RunError(f"{where}: {name} is blank; fill it in")
-                seed = row[args.trial] if args.trial else "1"
-                score, error = score_of(row[args.score] if row[args.score].strip() else None)
-                if error and row[args.score].strip():
-                    raise RunError(f"{where}: score {row[args.score]!r:.60} is no number, true or false; correct it")
+                if blank := [name for name in named if not row[name].strip()]:
+                    raise RunError(f"{where}: {blank[0]} is blank; fill it in")
+                seed, given = row[args.trial] if args.trial else "1", row[args.score].strip()
+                score, error = score_of(given) if given else (None, "no score")
+                if error and given:
+                    raise RunError(f"{where}: score {given!r:.60} is no number, true or false; correct it")
                 rows.add(where, row[args.case], int(seed) if re.fullmatch(r"0|[1-9]\d{0,17}", seed, re.ASCII) else seed,
-                         row[args.config], score, args.error and row[args.error].strip() or error and "no score", row)
+                         row[args.config], score, args.error and row[args.error].strip() or error, row)
         except csv.Error as error:
             raise RunError(f"{path}:{reader.line_num}: {error}; correct the quotes, or give --delimiter") from None
-
-
-# === Zstandard (RFC 8878), which Inspect zips with and Python reads by itself only from 3.14 on ===
-
-# For literal lengths, offsets and match lengths: the largest accuracy allowed, the predefined accuracy and shares.
-FSE: dict[str, tuple[int, int, list[int]]] = {
-    "length": (9, 6, [4, 3] + [2] * 11 + [1] * 3 + [2] * 9 + [3, 2] + [1] * 5 + [-1] * 4),
-    "offset": (8, 5, [1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5),
-    "match": (9, 6, [1, 4, 3] + [2] * 6 + [1] * 37 + [-1] * 7)}
-# Extra bits of each code of a length; a code's base is where the range of the code before it ends.
-LENGTH_BITS = [0] * 16 + [1] * 4 + [2, 2, 3, 3, 4, *range(6, 17)]
-MATCH_BITS = [0] * 32 + [1] * 4 + [2, 2, 3, 3, 4, 4, 5, *range(7, 17)]
-LENGTHS = [(sum(1 << bits for bits in LENGTH_BITS[:code]), bits) for code, bits in enumerate(LENGTH_BITS)]
-MATCHES = [(3 + sum(1 << bits for bits in MATCH_BITS[:code]), bits) for code, bits in enumerate(MATCH_BITS)]
-BLOCK = 1 << 17  # bytes that a block may hold at most
-
-
-def unzstd(data: bytes, size: int) -> bytes:
-    """Return the content, at most size bytes, of Zstandard frames; ValueError or IndexError where they are damaged.
-
-    About 5 MB/s. No dictionaries; checksums are not looked at, for a zip has its own.
-    """
-    out, at = bytearray(), 0
-    while at < len(data):
-        magic, head, at = little(data[at:at + 4]), data[at + 4], at + 5
-        if magic != 0xFD2FB528 or head & 11:
-            raise ValueError("no Zstandard frame, or one with a dictionary")
-        single = head >> 5 & 1  # else a byte tells the window, which a bytearray need not know
-        at += 1 - single + (single if head < 64 else (2, 4, 8)[(head >> 6) - 1])
-        frame, state, last = len(out), {"repeats": (1, 4, 8)}, 0
-        while not last:
-            block, at = little(data[at:at + 3]), at + 3
-            last, kind, length = block & 1, block >> 1 & 3, block >> 3
-            if kind == 2:
-                read_block(data[at:at + length], out, frame, state)
-            else:
-                out += data[at:at + length] if kind == 0 else data[at:at + 1] * length
-            at += 1 if kind == 1 else length
-            if kind == 3 or at > len(data) or len(out) > size:
-                raise ValueError("a block of an unknown kind, cut off, or too long")
-        at += head & 4
-    return bytes(out)
-
-
-def little(data: bytes) -> int:
-    return int.from_bytes(data, "little")
-
-
-def backward(data: bytes) -> tuple[Callable[[int], int], Callable[[], int]]:
-    """Return read(count) of bits from a stream's end, and left(): how many there are, negative once read beyond."""
-    at = len(data) * 8 + 55 + data[-1].bit_length()  # below a final 1 bit; eight zero bytes before serve what is beyond
-    data = bytes(8) + data
-
-    def read(count: int) -> int:
-        nonlocal at
-        at -= count
-        return (int.from_bytes(data[at >> 3:(at + count + 7) >> 3], "little") >> (at & 7)) & ((1 << count) - 1)
-
-    return read, lambda: at - 64
-
-
-def fse_table(accuracy: int, shares: list[int]) -> tuple[int, list[tuple[int, int, int]]]:
-    """Return the accuracy and, for each state, its symbol, the bits to read and what to add for the next state."""
-    size = 1 << accuracy
-    symbols, high, at = [0] * size, size - 1, 0
-    for symbol in (symbol for symbol, share in enumerate(shares) if share == -1):
-        symbols[high], high = symbol, high - 1
-    for symbol in (symbol for symbol, share in enumerate(shares) for _ in range(share)):
-        symbols[at] = symbol
-        at = (at + (size >> 1) + (size >> 3) + 3) % size
-        while at > high:
-            at = (at + (size >> 1) + (size >> 3) + 3) % size
-    count, table = [abs(share) for share in shares], []
-    for symbol in symbols:
-        bits = accuracy + 1 - count[symbol].bit_length()
-        table.append((symbol, bits, (count[symbol] << bits) - size))
-        count[symbol] += 1
-    return accuracy, table
-
-
-def read_fse(data: bytes, at: int, largest: int) -> tuple[tuple[int, list[tuple[int, int, int]]], int]:
-    """Return a table that is described at a place, and the place behind."""
-    stream, place, shares = little(data[at:at + 512]), 4, []
-    accuracy = (stream & 15) + 5
-    left = 1 << accuracy
-    while left > 0 and accuracy <= largest:
-        bits = (left + 1).bit_length()
-        value, half, spare = stream >> place & (1 << bits) - 1, (1 << bits - 1) - 1, (1 << bits) - 2 - left
-        if value & half < spare:  # the small values take one bit less
-            value, bits = value & half, bits - 1
-        elif value > half:
-            value -= spare
-        place += bits
-        shares.append(value - 1)
-        left -= abs(value - 1)
-        zeros = 3 if value == 1 else 0
-        while zeros == 3:
-            zeros = stream >> place & 3
-            place += 2
-            shares += [0] * zeros
-    if left:
-        raise ValueError("a table of shares that do not fit")
-    return fse_table(accuracy, shares), at + (place + 7) // 8
-
-
-def read_huffman(data: bytes, at: int) -> tuple[tuple[list[tuple[int, int]], int], int]:
-    """Return the (symbol, bits) of each value of the next bits with how many bits those are, and the place behind."""
-    size, at = data[at], at + 1
-    if size >= 128:
-        end = at + (size - 126) // 2
-        weights = [half for byte in data[at:end] for half in (byte >> 4, byte & 15)][:size - 127]
-    else:
-        end = at + size
-        (accuracy, table), at = read_fse(data[:end], at, 6)
-        read, left = backward(data[at:end])
-        now, other, weights = read(accuracy), read(accuracy), []
-        while left() >= 0 and len(weights) < 255:  # two states take turns
-            symbol, bits, base = table[now]
-            weights.append(symbol)
-            now, other = other, base + read(bits)
-        weights.append(table[now][0])
-    total = sum(1 << weight >> 1 for weight in weights)
-    width = total.bit_length()
-    weights.append(((1 << width) - total).bit_length())  # the last weight is what fills the table
-    codes = [(symbol, width + 1 - weight) for weight in range(1, width + 1)
-             for symbol, other in enumerate(weights) if other == weight for _ in range(1 << weight >> 1)]
-    if len(codes) != 1 << width or width > 11:
-        raise ValueError("a Huffman table that does not fit")
-    return (codes, width), end
-
-
-def huffman_symbols(data: bytes, huffman: tuple[list[tuple[int, int]], int], count: int) -> bytearray:
-    """Return count symbols of a stream, which is read from its end."""
-    codes, width = huffman
-    data = data[::-1]
-    have, at, beyond, out = data[0].bit_length() - 1, 1, 0, bytearray()
-    held = data[0] & (1 << have) - 1
-    while len(out) < count:
-        more = data[at:at + 64] or bytes(2)
-        beyond += 16 * (at >= len(data))
-        held = (held & (1 << have) - 1) << 8 * len(more) | int.from_bytes(more, "big")
-        have, at = have + 8 * len(more), at + 64
-        while have >= width and len(out) < count:
-            symbol, bits = codes[held >> have - width & (1 << width) - 1]
-            out.append(symbol)
-            have -= bits
-    if have != beyond or at < len(data):
-        raise ValueError("a Huffman stream of another length")
-    return out
-
-
-def read_literals(data: bytes, state: dict[str, Any]) -> tuple[bytes | bytearray, int]:
-    """Return a compressed block's literals, and the place behind."""
-    kind, form = data[0] & 3, data[0] >> 2 & 3
-    if kind < 2:
-        at = (1, 2, 1, 3)[form]
-        size = little(data[:at]) >> (3, 4)[form & 1]
-        return (data[at:at + 1] * size, at + 1) if kind else (data[at:at + size], at + size)
-    at, width = ((3, 10), (3, 10), (4, 14), (5, 18))[form]
-    size, end = little(data[:at]) >> 4 & (1 << width) - 1, at + (little(data[:at]) >> 4 + width)
-    if kind == 2:
-        state["codes"], at = read_huffman(data, at)
-    if form == 0:
-        return huffman_symbols(data[at:end], state["codes"], size), end
-    ends, out, part = [little(data[at + i:at + i + 2]) for i in (0, 2, 4)], bytearray(), (size + 3) // 4
-    at += 6
-    for length, count in zip([*ends, end - at - sum(ends)], [part, part, part, size - 3 * part]):
-        out += huffman_symbols(data[at:at + length], state["codes"], count)
-        at += length
-    return out, end
-
-
-def read_block(data: bytes, out: bytearray, frame: int, state: dict[str, Any]) -> None:
-    """Append a compressed block to out, whose frame began at a place; state is what blocks of a frame hand on."""
-    literals, at = read_literals(data, state)
-    count, at = data[at], at + 1
-    if count == 255:
-        count, at = little(data[at:at + 2]) + 0x7F00, at + 2
-    elif count > 127:
-        count, at = (count - 128 << 8) + data[at], at + 1
-    if not count:
-        out += literals
-        return
-    modes, at = data[at], at + 1
-    for name, shift in (("length", 6), ("offset", 4), ("match", 2)):
-        mode, (largest, accuracy, shares) = modes >> shift & 3, FSE[name]
-        if mode == 0:
-            state[name] = fse_table(accuracy, shares)
-        elif mode == 1:
-            state[name], at = (0, [(data[at], 0, 0)]), at + 1
-        elif mode == 2:
-            state[name], at = read_fse(data, at, largest)
-    read, left = backward(data[at:])
-    (accuracy, lengths), (of_accuracy, offsets), (match_accuracy, matches) = (state[name] for name in FSE)
-    length_state, offset_state, match_state = read(accuracy), read(of_accuracy), read(match_accuracy)
-    first, second, third = state["repeats"]
-    used, limit = 0, len(out) + BLOCK
-    for more in range(count - 1, -1, -1):
-        code, offset_bits, offset_base = offsets[offset_state]
-        offset = (1 << code) + read(code)
-        code, match_bits, match_base = matches[match_state]
-        match = MATCHES[code][0] + read(MATCHES[code][1])
-        code, length_bits, length_base = lengths[length_state]
-        length = LENGTHS[code][0] + read(LENGTHS[code][1])
-        if more:
-            length_state = length_base + read(length_bits)
-            match_state = match_base + read(match_bits)
-            offset_state = offset_base + read(offset_bits)
-        if offset > 3:
-            first, second, third = offset - 3, first, second
-        else:  # one of the last three; after no literals the first of them is meant by none
-            offset += not length
-            if offset > 1:
-                first, second, third = (second, first, third) if offset == 2 else (
-                    third if offset == 3 else first - 1, first, second)
-        out += literals[used:used + length]
-        used += length
-        begin = len(out) - first
-        if begin < frame or first < 1 or used > len(literals) or len(out) + match > limit:
-            raise ValueError("a sequence beyond its block or frame")
-        out += out[begin:begin + match] if first >= match else (out[begin:] * (match // first + 1))[:match]
-    if left():
-        raise ValueError("sequences of another length")
-    state["repeats"] = first, second, third
-    out += literals[used:]
 
 
 # === Command line ===
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = harness.command_parser(__doc__, "convert.py")
+    parser = command_parser(__doc__, "convert.py")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="inspect | lm-eval | promptfoo | csv")
 
-    def verb(name: str, run: Callable[..., None], what: str, **options: str) -> argparse.ArgumentParser:
+    def verb(name: str, run: Callable[..., None], what: str) -> Callable[..., argparse.Action]:
         command = verbs.add_parser(name, help=what)
         command.set_defaults(command=run)
         command.add_argument("logs", nargs="+", metavar="FILE", help=what)
-        for option, text in options.items():
-            command.add_argument(f"--{option}", metavar="NAME", help=text)
         command.add_argument("--cluster", metavar="FIELD", help="field (metadata, doc, variable, column) of the source")
         command.add_argument("--tag", action="append", metavar="FIELD", help="one to carry as a tag; may be repeated "
                              "(default: all metadata of Inspect and promptfoo, else none)")
         if name != "csv":
             command.add_argument("--config", metavar="NAME", help="the configuration's name, in place of the log's")
             command.add_argument("--no-hash", action="store_true", help="no input_sha256: inputs differ on purpose")
-        return command
+        return command.add_argument
 
-    verb("inspect", cmd_inspect, "logs of Inspect, .eval or .json", scorer="which score, where there are several"
-         ).add_argument("--unfinished", action="store_true", help="convert a log that lacks samples, as far as it goes")
-    verb("lm-eval", cmd_lm_eval, "samples_*.jsonl, written with --log_samples", metric="which metric, where there are "
-         "several", filter="which filter, where there are several"
-         ).add_argument("--seed", type=int, default=1, metavar="N", help="number of this run (default: %(default)s)")
-    verb("promptfoo", cmd_promptfoo, "results as JSON").add_argument(
-        "--metric", default="score", metavar="NAME", help="score, pass or a named score (default: %(default)s)")
-    cells = verb("csv", cmd_csv, "tables with a line a trial", trial="column of the trial's number (default: 1)",
-                 error="column that says why a trial has no score")
+    option = verb("inspect", cmd_inspect, "logs of Inspect, .eval or .json")
+    option("--scorer", metavar="NAME", help="which score, where there are several")
+    option("--unfinished", action="store_true", help="convert a log that lacks samples, as far as it goes")
+    option = verb("lm-eval", cmd_lm_eval, "samples_*.jsonl, written with --log_samples")
+    option("--metric", metavar="NAME", help="which metric, where there are several")
+    option("--filter", metavar="NAME", help="which filter, where there are several")
+    option("--seed", type=int, default=1, metavar="N", help="number of this run (default: %(default)s)")
+    option = verb("promptfoo", cmd_promptfoo, "results as JSON")
+    option("--metric", default="score", metavar="NAME", help="score, pass or a named score (default: %(default)s)")
+    option = verb("csv", cmd_csv, "tables with a line a trial")
     for name in ("case", "config", "score"):
-        cells.add_argument(f"--{name}", required=True, metavar="NAME", help=f"column of the {name}")
-    cells.add_argument("--delimiter", default=",", choices=(",", ";", "|", "tab"), help="default: a comma")
+        option(f"--{name}", required=True, metavar="COLUMN", help=f"column of the {name}")
+    option("--trial", metavar="COLUMN", help="column of the trial's number (default: 1)")
+    option("--error", metavar="COLUMN", help="column that says why a trial has no score")
+    option("--delimiter", default=",", choices=(",", ";", "|", "tab"), help="default: a comma")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     with tempfile.TemporaryFile("w+", encoding="ascii") as file:
-        rows = Rows(file, args.tag, args.cluster)
+        rows = Rows(file, args)
         args.command(args, rows)
         rows.write()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run_command(main))
+    sys.exit(run_command(main))

@@ -1,6 +1,5 @@
 """Does the collector keep each row it said yes to, exactly once, whatever happens to it?"""
 
-import doctest
 import errno
 import http.client
 import json
@@ -13,12 +12,13 @@ import tempfile
 import threading
 import time
 import unittest
+from collections import Counter
 from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import collector
-from harness import RunError
+from files import RunError
 from trials import RowTwice
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -50,11 +50,11 @@ class CollectorTest(unittest.TestCase):
 class ServerTest(CollectorTest):
     """Each test may start collectors of its own as processes, on a free port of the loopback address."""
 
-    def start(self, *options, token=""):
+    def start(self, *options, token="", program=(os.path.join(HERE, "collector.py"),)):
         """Return a collector that serves, as a process; its port is self.port."""
         process = subprocess.Popen(
-            [sys.executable, "-I", "-W", "error", os.path.join(HERE, "collector.py"), "--log", self.log, "--port", "0",
-             *options], stderr=subprocess.PIPE, text=True, env={**os.environ, "TRIAL_TOKEN": token})
+            [sys.executable, "-I", "-W", "error", *program, "--log", self.log, "--port", "0", *options],
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "TRIAL_TOKEN": token})
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait, 5)
         self.addCleanup(process.kill)
@@ -65,6 +65,12 @@ class ServerTest(CollectorTest):
                 self.fail(f"collector did not start: {self.said}")
         self.port = int(self.said[-1].rpartition(":")[2])
         return process
+
+    def start_hasty(self):
+        """Start a collector that takes 1000 bytes and 0.3 s a body."""
+        self.start(program=("-c", f"import sys; sys.path.insert(0, {HERE!r}); import collector; "
+                            "collector.MAX_BODY, collector.Handler.timeout = 1000, 0.3; "
+                            "sys.exit(collector.run_command(collector.main))"))
 
     def ask(self, body=None, path="/trials", method=None, **headers):
         """Return the status and the JSON value of an answer."""
@@ -110,13 +116,14 @@ class ServerTest(CollectorTest):
             status, answer = self.ask(again)
             self.assertEqual(status, 409)
             self.assertIn("trials.jsonl:1", answer["error"])
+        self.assertIn("trials.jsonl:5", self.ask(row("c2", 2))[1]["error"])
         self.assertEqual(self.ask(path="/stats"), (200, {"rows": 5, "configs": {
             "A": {"rows": 4, "cases": 2}, "B": {"rows": 1, "cases": 1}}}))
         self.assertEqual(self.ask(path="/health"), (200, {"status": "ok"}))
         self.assertEqual(self.lines(), [
             '{"task_id": "c1", "seed": 0, "config": "A", "score": true, "note": "\\u00e9\\u2028"}',
-            '{"task_id": "c2", "seed": 0, "config": "A", "score": 1}',
-            '{"task_id": 1267650600228229401496703205376, "seed": 0, "config": "B", "score": 0.5}',
+            '{"task_id": "c2", "seed": 0, "config": "A", "score": 1}\t',  # more of its request follow
+            '{"task_id": 1267650600228229401496703205376, "seed": 0, "config": "B", "score": 0.5}\t',
             '{"task_id": "c2", "seed": 1, "config": "A", "score": 1}',
             '{"task_id": "c2", "seed": 2, "config": "A", "score": null, "error": "503"}'])
 
@@ -138,7 +145,7 @@ class ServerTest(CollectorTest):
         self.assertEqual(len(self.lines()), 1)
 
     def test_other_requests_are_refused_by_their_status(self):
-        self.start("--max-body", "1000", "--timeout", "0.3")
+        self.start_hasty()
         self.assertEqual(self.ask(path="/")[0], 404)
         self.assertEqual((self.ask(path="/trials")[0], self.headers["Allow"]), (405, "POST"))
         self.assertEqual((self.ask({}, path="/stats")[0], self.headers["Allow"]), (405, "GET"))
@@ -161,7 +168,7 @@ class ServerTest(CollectorTest):
         self.assertEqual(self.ask(row())[0], 202)
 
     def test_body_that_drips_is_slow(self):
-        self.start("--timeout", "0.3")
+        self.start_hasty()
         with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
             connection.sendall(b"POST /trials HTTP/1.1\r\nContent-Length: 1000\r\n\r\n")
             began = time.monotonic()
@@ -188,26 +195,32 @@ class ServerTest(CollectorTest):
         self.assertEqual(self.ask(path="/health")[0], 200)
 
     def test_other_addresses_are_refused_without_a_token(self):
-        for host in ("0.0.0.0", "", "::", "192.0.2.1"):
-            with self.assertRaisesRegex(RunError, "set TRIAL_TOKEN"):
-                collector.resolve(host, 8080, "")
+        for host in ("0.0.0.0", "", "::", "192.0.2.1", "localhost.example"):
+            with mock.patch.dict(os.environ, TRIAL_TOKEN=""), self.assertRaisesRegex(RunError, "set TRIAL_TOKEN"):
+                collector.main(["--log", self.log, "--host", host])
         self.assertIn("set TRIAL_TOKEN", self.refused_start("--host", "0.0.0.0", token=" "))
         self.assertFalse(os.path.exists(self.log))
+        self.assertIn("cannot bind 192.0.2.1 port 0: ", self.refused_start("--host", "192.0.2.1", token="x"))
+        self.assertIn("give another --host or --port", self.refused_start("--port", "65536"))
         self.start("--host", "localhost")
 
     def test_second_collector_of_a_log_is_refused(self):
         self.start()
-        self.assertIn("in use by another collector", self.refused_start())
+        with self.assertRaisesRegex(RunError, "in use by another collector"):
+            collector.TrialLog(self.log, (0, 1))
 
     def test_torn_line_goes_aside_and_what_is_there_stays_refused(self):
-        whole, torn = ndjson(row("c1"), row("c2")).encode(), b'{"task_id": "c3", "se'
-        self.write(whole + torn)
-        self.start()
-        self.assertIn("torn", self.said[0])
-        self.assertEqual([self.ask(row(task_id))[0] for task_id in ("c1", "c2", "c3")], [409, 409, 202])
-        with open(self.log + ".torn", "rb") as file:
-            self.assertEqual(file.read(), torn + b"\n")
-        self.assertEqual([json.loads(line)["task_id"] for line in self.lines()], ["c1", "c2", "c3"])
+        whole = ndjson(row("c1"), row("c2")).encode()
+        for torn in (b'{"task_id": "c3", "se', json.dumps(row("c3")).encode()):
+            self.write(whole + torn)
+            process = self.start()
+            self.assertIn("torn", self.said[0])
+            self.assertEqual([self.ask(row(task_id))[0] for task_id in ("c1", "c2", "c3")], [409, 409, 202])
+            with open(self.log + ".torn", "rb") as file:
+                self.assertTrue(file.read().endswith(torn + b"\n"))
+            self.assertEqual([json.loads(line)["task_id"] for line in self.lines()], ["c1", "c2", "c3"])
+            process.kill()
+            process.wait()
 
     def test_log_that_the_reader_would_refuse_is_refused_by_line(self):
         for text, place in ((ndjson(row("c1"), row("c1")), ":2: config 'A'"), ("{\n" + ndjson(row()), ":1: not JSON"),
@@ -217,10 +230,8 @@ class ServerTest(CollectorTest):
             self.assertEqual(self.lines(), text.splitlines())
 
     def test_log_that_cannot_be_used_is_refused(self):
-        self.log = os.path.join(self.log, "none", "trials.jsonl")
-        self.assertIn("cannot use", self.refused_start())
-        self.log = os.devnull
-        self.assertIn("not a file", self.refused_start())
+        with self.assertRaisesRegex(RunError, "cannot use .*: No such file or directory; name a log"):
+            collector.TrialLog(os.path.join(self.log, "none", "trials.jsonl"), (0, 1))
 
     def test_log_that_was_moved_takes_no_more_rows(self):
         process = self.start()
@@ -238,9 +249,9 @@ class ServerTest(CollectorTest):
         body = json.dumps(row("c1")).encode()
         with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
             connection.sendall(b"POST /trials HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body))
-            time.sleep(0.2)
+            time.sleep(0.1)
             process.send_signal(signal.SIGTERM)
-            time.sleep(0.2)
+            time.sleep(0.1)
             connection.sendall(body)
             self.assertIn(b" 202 ", connection.recv(1000))
         self.assertEqual((process.wait(5), process.stderr.read(), len(self.lines())), (0, "", 1))
@@ -278,6 +289,7 @@ class ServerTest(CollectorTest):
         self.start()
         found = [(each["task_id"], each["seed"]) for each in map(json.loads, self.lines())]
         self.assertEqual(len(found), len(set(found)))
+        self.assertEqual(set(Counter(task_id for task_id, _ in found).values()), {1, 21})  # requests are whole
         self.assertGreater(len(acknowledged), 50)
         self.assertEqual(set(acknowledged) - set(found), set())
         for task_id, seed in acknowledged[::len(acknowledged) // 50]:
@@ -361,20 +373,23 @@ class DiskTest(CollectorTest):
         self.append(row("c2", cluster="y"))
         self.assertEqual(self.trials.stats(), {"rows": 2, "configs": {"A": {"rows": 2, "cases": 2}}})
 
-    def test_whole_row_without_its_line_feed_is_kept(self):
-        path = self.log + "2"
-        with open(path, "w") as file:
-            file.write(ndjson(row("c1"), row("c2")).rstrip())
-        log = collector.TrialLog(path, (0, 1))
-        self.addCleanup(os.close, log.fd)
-        log.append(collector.parse_body(ndjson(row("c3")).encode(), (0, 1)))
-        with open(path) as file:
-            self.assertEqual([json.loads(line)["task_id"] for line in file], ["c1", "c2", "c3"])
-
-
-def load_tests(loader, tests, pattern):
-    tests.addTests(doctest.DocTestSuite(collector))
-    return tests
+    def test_request_that_was_cut_anywhere_leaves_no_row_after_a_restart(self):
+        self.append(row("c1"), row("c2"))
+        self.append(row("c3"), row("c4"), row("c5"))
+        with open(self.log, "rb") as file:
+            data = file.read()
+        second = data.index(b'{"task_id": "c3"')
+        for cut in (*range(0, len(data), 9), second - 1, second, second + 1, len(data) - 1, len(data)):
+            path = f"{self.log}.{cut}"
+            with open(path, "wb") as file:
+                file.write(data[:cut])
+            with mock.patch("builtins.print"), mock.patch.object(collector.os, "fsync"):
+                log = collector.TrialLog(path, (0, 1))
+            os.close(log.fd)
+            rows = 5 if cut == len(data) else 2 if cut >= second else 0
+            self.assertEqual((log.stats()["rows"], log.lines, os.path.getsize(path)),
+                             (rows, rows, {0: 0, 2: second, 5: len(data)}[rows]))
+            self.assertEqual(os.path.exists(path + ".torn"), cut not in (0, second, len(data)))
 
 
 if __name__ == "__main__":

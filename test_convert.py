@@ -2,7 +2,7 @@
 
 testdata/convert/ holds logs that the tools themselves wrote, made small: inspect-*.eval and .json by Inspect 0.3.285
 (mockllm/model) and 0.3.46, org__*/ by lm-eval 0.4.13 (dummy), promptfoo.json by promptfoo 0.121.20 (echo, and a
-provider that fails), frames.zst by libzstd. expected/ holds the rows they become.
+provider that fails). expected/ holds the rows they become.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from unittest import mock
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import convert
-import harness
+import files
 import trials
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -44,7 +44,7 @@ def run(*argv):
     """Return exit status, stdout and stderr of a command line."""
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = harness.run_command(lambda: convert.main(argv))
+        status = files.run_command(lambda: convert.main(argv))
     for stream in (out, err):
         stream.flush()
     return status, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
@@ -177,14 +177,14 @@ def inspect_log(*samples, version=2, status="success", **results):
 
 
 class InspectTest(ConvertTest):
-    def log(self, *samples, **options):
+    def log(self, *samples, name="log.json", **options):
         header, samples = inspect_log(*samples, **options)
-        return self.file("log.json", {**header, "samples": samples})
+        return self.file(name, {**header, "samples": samples})
 
     def test_values_are_those_of_value_to_float(self):
         # Of inspect_ai.scorer._metric: sentinels, numbers, truth values, words and numbers as text.
         pairs = [("C", 1), ("P", 0.5), ("I", 0), ("N", 0), (True, 1), (False, 0), (0.25, 0.25), (3, 3), ("yes", 1),
-                 ("No", 0), ("TRUE", 1), ("false", 0), ("0.75", 0.75), ("1e-1", 0.1)]
+                 ("No", 0), ("TRUE", 1), ("false", 0), ("0.75", 0.75), ("1e-1", 0.1), (10**400, 10**400)]
         rows = self.rows("inspect", self.log(*((number, 1, value) for number, (value, _) in enumerate(pairs))))
         self.assertEqual([row["score"] for row in rows], [score for _, score in pairs])
 
@@ -202,10 +202,11 @@ class InspectTest(ConvertTest):
         self.assertCountEqual([row["task_id"] for row in rows], ids)
 
     def test_an_error_is_unscored_whatever_the_score(self):
-        sample = {"id": 1, "epoch": 1, "scores": {"s": {"value": "I"}}, "error": {"message": "boom\nTraceback"}}
-        status, out, err = run("inspect", self.log(sample))
-        self.assertEqual(json.loads(out)["error"], "boom")
-        self.assertIsNone(json.loads(out)["score"])
+        sample = {"id": 1, "epoch": 1, "scores": {"s": {"value": "I"}}, "error": {"message": "b" * 300 + "\nTraceback"},
+                  "metadata": {"long": "x" * 201, "short": "x" * 200, "ratio": float("nan")}}
+        _, out, err = run("inspect", self.log(sample))
+        row = json.loads(out)
+        self.assertEqual((row["score"], row["error"], row["tags"]), (None, "b" * 200, {"short": "x" * 200}))
         self.assertIn("note: scored by Inspect in spite of an error: unscored here (trials: 1)\n", err)
 
     def test_cost_and_time_come_from_usage(self):
@@ -216,19 +217,41 @@ class InspectTest(ConvertTest):
         row = self.rows("inspect", self.log(sample))[0]
         self.assertEqual((row["cost_usd"], row["latency_s"], row["tokens"], row["ts"]),
                          (0.75, 2.5, 15, "2026-01-01T00:00:00+00:00"))
+        sample |= {"working_time": float("nan"), "completed_at": 0, "model_usage": {
+            "a": {"total_cost": -1, "total_tokens": 10**400}, "b": {"total_cost": True, "total_tokens": "5"}}}
+        self.assertLessEqual(self.rows("inspect", self.log(sample))[0].keys(),
+                             {"task_id", "seed", "config", "score", "input_sha256"})
 
     def test_ids_of_messages_do_not_change_the_hash(self):
-        logs = [self.log({"id": 1, "epoch": 1, "input": [{"id": text, "role": "user", "content": "q"}]})
-                for text in ("x", "x", "y")]
+        logs = [self.log({"id": 1, "epoch": 1, "input": [{"id": text, "role": "user", "content": "q"}]}, name=text)
+                for text in ("x", "y")]
         self.assertEqual(len({self.rows("inspect", log)[0]["input_sha256"] for log in logs}), 1)
         self.assertNotIn("input_sha256", self.rows("inspect", logs[0], "--no-hash")[0])
 
     def test_a_tag_that_differs_between_trials_is_dropped_and_one_that_is_missing_is_filled(self):
         samples = [{"id": 1, "epoch": epoch, "metadata": metadata} for epoch, metadata in enumerate(
             ({"kind": "a", "tries": 1}, {"kind": "a", "tries": 2}, {}), start=1)]
-        status, out, err = run("inspect", self.log(*samples))
+        _, out, err = run("inspect", self.log(*samples))
         self.assertEqual([json.loads(line)["tags"] for line in out.splitlines()], [{"kind": "a"}] * 3)
         self.assertIn("note: 'tries' is no tag: it differs between trials of one case\n", err)
+
+    def test_a_sample_of_version_1_and_an_invalidated_one(self):
+        log = self.log({"id": 1, "epoch": 1, "score": {"value": "C"}},
+                       {"id": 2, "epoch": 1, "scores": {"score": {"value": "C"}}, "invalidation": {}}, version=1)
+        self.assertEqual([row["score"] for row in self.rows("inspect", log)], [1, 1])
+        log = self.log({"id": 2, "epoch": 1, "scores": {"s": {"value": "C"}}, "invalidation": {"by": "x"}})
+        self.assertEqual([(row["score"], row["error"]) for row in self.rows("inspect", log)], [(None, "invalidated")])
+
+    def test_a_score_that_is_only_text_needs_no_choice(self):
+        log = self.log({"id": 1, "epoch": 1, "scores": {"s": {"value": "C"}, "words": {"value": "fluent"}}})
+        self.assertEqual(self.rows("inspect", log)[0]["score"], 1)
+
+    def test_config_is_model_arguments_and_solver(self):
+        header, samples = inspect_log((1, 1, "C"))
+        header["eval"] |= {"task_args_passed": {"prompt": "v2", "shots": 3}, "solver": "agent",
+                           "solver_args_passed": {"n": None}}
+        log = self.file("log.json", {**header, "samples": samples})
+        self.assertEqual(self.rows("inspect", log)[0]["config"], "m prompt=v2 shots=3 n=null solver=agent")
 
     def test_scores_of_one_scorer_that_is_nan_as_a_whole(self):
         log = self.log((1, 1, {"a": 1, "b": 0}), (2, 1, float("nan")))
@@ -238,29 +261,20 @@ class InspectTest(ConvertTest):
     def test_several_scores_without_a_choice_are_refused(self):
         names = "choose with --scorer one of: graded, includes, parts/a, parts/b, skips"
         log = data("inspect-scorers.json")
-        self.refused(f"several scores in the samples; {names}", "inspect", log)
-        self.refused(f"no score 'parts' in the samples; {names}", "inspect", log, "--scorer", "parts")
-        self.refused("log.json: sample '1', epoch 1: the score is a list; choose with --scorer a score that is one "
-                     "value", "inspect", self.log((1, 1, [1, 0])))
+        self.refused(f"inspect-scorers.json: several scorers; {names}", "inspect", log)
+        self.refused(f"inspect-scorers.json: no scorer 'parts'; {names}", "inspect", log, "--scorer", "parts")
 
     def test_a_log_that_lacks_samples_is_refused_unless_wanted(self):
-        log = self.log((1, 1, "C"), status="error", total_samples=2)
-        lack = "log.json: 1 of 2 samples, status 'error'"
-        self.refused(f"{lack}; finish the run with `inspect eval-retry`, or convert what is there with --unfinished",
-                     "inspect", log)
-        status, out, err = run("inspect", log, "--unfinished")
-        self.assertEqual((status, len(out.splitlines())), (0, 1))
-        self.assertIn(lack, err)
-        self.refused("log.json: 0 of 2 samples, status 'started'; finish the run with `inspect eval-retry`",
-                     "inspect", self.log(status="started", total_samples=2), "--unfinished")
-
-    def test_a_killed_run_has_no_header_and_is_unfinished(self):
-        start = {"version": 2, "eval": {"task": "t", "model": "m", "dataset": {"sample_ids": [1, 2]},
-                                        "config": {"epochs": 2}}}
-        log = self.zip({"_journal/start.json": start, "samples/1_epoch_1.json": inspect_log((1, 1, "C"))[1][0]})
-        self.refused("log.eval: 1 of 4 samples, status 'started'; finish the run with `inspect eval-retry`, "
-                     "or convert what is there with --unfinished", "inspect", log)
-        self.assertEqual(len(self.rows("inspect", log, "--unfinished")), 1)
+        spec = {"version": 2, "eval": {"task": "t", "model": "m"}}
+        killed = self.zip({"_journal/start.json": spec, "samples/1_epoch_1.json": inspect_log((1, 1, "C"))[1][0]})
+        for log, lack in ((self.log((1, 1, "C"), total_samples=2), "log.json: status 'success', samples: 1 of 2"),
+                          (self.log((1, 1, "C"), status="error", name="e.json"), "e.json: status 'error', samples: 1"),
+                          (killed, "log.eval: status None, samples: 1")):
+            self.refused(f"{lack}; finish the run with `inspect eval-retry`, or convert what is there with "
+                         "--unfinished", "inspect", log)
+            status, out, err = run("inspect", log, "--unfinished")
+            self.assertEqual((status, len(out.splitlines())), (0, 1))
+            self.assertIn(lack, err)
 
     def test_an_unknown_version_is_read_by_its_fields_or_refused_with_its_number(self):
         status, out, err = run("inspect", self.log((1, 1, "C"), version=3))
@@ -271,14 +285,14 @@ class InspectTest(ConvertTest):
 
     def test_a_log_given_twice_is_refused(self):
         path = data("inspect-0.3.46.eval")
-        self.refused("inspect-0.3.46.eval: samples/add_epoch_1.json: case 'add', trial 1 of 'mockllm/model' came "
-                     f"before, in inspect-0.3.46.eval: samples/add_epoch_1.json; {ONCE}", "inspect", path, path)
+        self.refused("inspect-0.3.46.eval: sample 'add', epoch 1: case 'add', trial 1 of 'mockllm/model' came "
+                     f"before, in inspect-0.3.46.eval: sample 'add', epoch 1; {ONCE}", "inspect", path, path)
 
     def test_logs_of_two_tasks_are_refused(self):
         header, samples = inspect_log((1, 1, "C"))
         header["eval"]["task"] = "u"
         other = self.file("other.json", {**header, "samples": samples})
-        self.refused("other.json: another task than before (t, u): ids of two tasks may be alike; convert each task by "
+        self.refused("other.json: task 'u', after 't': ids of two tasks may be alike; convert each task by "
                      "itself", "inspect", self.log((1, 1, "C")), other)
 
     def test_files_that_are_no_log_are_refused(self):
@@ -314,7 +328,8 @@ class InspectTest(ConvertTest):
 
     def test_bad_samples_are_refused_by_name(self):
         for sample, message in (
-                ({"id": None, "epoch": 1}, "'None', epoch 1: id is None, not a whole number or text; correct the log"),
+                ({"id": None, "epoch": 1}, "'None', epoch 1: id is missing; correct the file"),
+                ({"id": True, "epoch": 1}, "'True', epoch 1: id is True, not a whole number; correct the file"),
                 ({"id": 1, "epoch": "1"}, "1: epoch is '1', not a whole number; correct the file"),
                 ({"id": 1, "epoch": 1, "scores": []}, "'1', epoch 1: scores is [], not an object; correct the file"),
                 ({"id": 1, "epoch": 1, "scores": {"s": "C"}},
@@ -338,8 +353,9 @@ class LmEvalTest(ConvertTest):
     def test_hash_is_of_document_and_target_not_of_the_prompt(self):
         row = {"doc_id": 0, "acc": 1, "doc_hash": "d", "target_hash": "t", "prompt_hash": "p"}
         hashes = [self.rows("lm-eval", self.samples({**row, key: "other"}))[0]["input_sha256"]
-                  for key in ("acc_norm", "prompt_hash", "target_hash", "doc_hash") if key]
+                  for key in ("resps", "prompt_hash", "target_hash", "doc_hash")]
         self.assertEqual([hashes.index(value) for value in hashes], [0, 0, 2, 3])
+        self.assertNotIn("input_sha256", self.rows("lm-eval", self.samples({**row, "doc_hash": None}))[0])
 
     def test_nan_is_unscored_and_text_is_read(self):
         log = self.samples({"doc_id": 0, "m": float("nan")}, {"doc_id": 1, "m": "True"})
@@ -351,16 +367,16 @@ class LmEvalTest(ConvertTest):
 
     def test_several_filters_or_metrics_without_a_choice_are_refused(self):
         path = GEN[0].removeprefix(DATA + os.sep)
-        self.refused(f"{path}: several filters in the rows; choose with --filter one of: first, lower-majority",
+        self.refused(f"{path}: several filters; choose with --filter one of: first, lower-majority",
                      "lm-eval", GEN[0], "--metric", "exact_match")
-        self.refused(f"{path}: no filter 'last' in the rows; choose with --filter one of: first, lower-majority",
+        self.refused(f"{path}: no filter 'last'; choose with --filter one of: first, lower-majority",
                      "lm-eval", GEN[0], "--metric", "exact_match", "--filter", "last")
-        self.refused(f"{path}:1: 'bleu' is computed over the whole task, and no score of a row; choose with --metric "
-                     "one of: exact_match", "lm-eval", GEN[0], "--metric", "bleu", "--filter", "first")
+        self.refused(f"{path}:1: no metric 'bleu'; choose with --metric one of: exact_match",  # of the whole task
+                     "lm-eval", GEN[0], "--metric", "bleu", "--filter", "first")
         two = self.samples({"doc_id": 0, "acc": 1, "acc_norm": 0})
         name = os.path.basename(two)
         self.refused(f"{name}:1: several metrics; choose with --metric one of: acc, acc_norm", "lm-eval", two)
-        self.refused(f"{name}:1: 'f1' is not there; choose with --metric one of: acc, acc_norm",
+        self.refused(f"{name}:1: no metric 'f1'; choose with --metric one of: acc, acc_norm",
                      "lm-eval", two, "--metric", "f1")
 
     def test_bad_rows_are_refused_by_line(self):
@@ -424,8 +440,6 @@ class PromptfooTest(ConvertTest):
                          ["echo p", "echo prompt 2", "echo v2"])
 
     def test_what_is_not_whole_or_not_known_is_refused(self):
-        self.refused("results.json: 1 of 3 results; export the eval again",
-                     "promptfoo", self.results(result(), successes=3))
         self.refused("results.json (format version 2, not known here): result 1: testIdx is missing; correct the file",
                      "promptfoo", self.results({"vars": {}}, version=2))
         self.refused("x.json: JSON of another kind, not results of promptfoo; give what its --output wrote",
@@ -442,17 +456,19 @@ class CsvTest(ConvertTest):
         return self.file("t.csv", content)
 
     def test_encodings_and_line_ends_read_alike(self):
-        text = "task,run,model,correct\r\nä\u2028b,1,m,1\r\n\"c\nd\",1,m,\r\n"
-        expected = [("ä\u2028b", 1), ("c\nd", None)]
+        long = "e" * 200_000
+        text = f"task,run,model,correct\r\nä\u2028b,1,m,1\r\n\"c\rd\n{long}\",1,m,\r\n"
+        expected = [("ä\u2028b", 1), (f"c\rd\n{long}", None)]
         for content in (text.encode(), text.encode("utf-8-sig"), text.encode("utf-16"),
-                        text.replace("\r", "").encode()):
+                        text.replace("\r\n", "\n").encode()):
             rows = self.rows("csv", self.csv(content), *CSV)
             self.assertEqual([(row["task_id"], row["score"]) for row in rows], expected)
 
     def test_seeds_are_numbers_where_they_are_written_as_such(self):
-        path = self.csv("task;run;model;correct\na;1;m;1\na;01;m;1\na;x;m;1\n")
-        rows = self.rows("csv", path, *CSV, "--delimiter", ";")
-        self.assertEqual([row["seed"] for row in rows], [1, "01", "x"])
+        for mark, name in ((";", ";"), ("\t", "tab")):
+            path = self.csv("task;run;model;correct\na;1;m;1\na;01;m;1\na;x;m;1\n".replace(";", mark))
+            rows = self.rows("csv", path, *CSV, "--delimiter", name)
+            self.assertEqual([row["seed"] for row in rows], [1, "01", "x"])
 
     def test_bad_tables_are_refused_by_line(self):
         head = "task,run,model,correct\n"
@@ -472,52 +488,7 @@ class CsvTest(ConvertTest):
                 self.refused("t.csv" + message, "csv", self.csv(content), *CSV)
 
 
-# === Zstandard and the command line ===
-
-
-def noise(count, seed):
-    """Return numbers that look random, the same for ever."""
-    numbers = []
-    for _ in range(count):
-        seed = (1103515245 * seed + 12345) % 2**31
-        numbers.append(seed >> 16)
-    return numbers
-
-
-def frames():
-    """Return what each frame of frames.zst holds: together they use every kind of block, table and literals but one."""
-    squares = " ".join(str(i * i) for i in range(400)).encode()
-    mixed = b"".join(b"%d:%d;" % (i % 97, i * i % 1009) for i in range(360))
-    fixed = b"".join(bytes(v % 256 for v in noise(4, i * 7919 + 1)) + b"0123456789abcdef" for i in range(40))
-    return [b"a" * 300000 + b"b" * 10, squares, squares[:253], mixed, bytes(v % 5 for v in noise(300, 1)),
-            b"0123456789abcdef?" + fixed]
-
-
-class ZstandardTest(ConvertTest):
-    def test_frames_of_the_reference_library(self):
-        content = b"".join(frames())
-        self.assertEqual(convert.unzstd(read(data("frames.zst"), "rb"), len(content)), content)
-
-    def test_damage_is_an_error_or_shows_in_the_content(self):
-        packed, size = read(data("frames.zst"), "rb")[40:], sum(map(len, frames()[1:]))
-        for cut in range(1, len(packed), 61):
-            with contextlib.suppress(ValueError, IndexError):
-                self.assertLess(len(convert.unzstd(packed[:cut], size)), size)
-        for place in range(0, len(packed), 61):
-            broken = bytearray(packed)
-            broken[place] ^= 16
-            with contextlib.suppress(ValueError, IndexError):
-                convert.unzstd(bytes(broken), size)
-
-    def test_content_beyond_its_size_is_not_unpacked(self):
-        with self.assertRaises(ValueError):
-            convert.unzstd(read(data("frames.zst"), "rb"), 1000)
-
-    def test_newer_python_unpacks_by_itself(self):
-        native = mock.Mock(side_effect=lambda packed: convert.unzstd(packed, 2**20))
-        with mock.patch.object(convert, "native_unzstd", native):
-            self.assertEqual(run("inspect", data("inspect-v2.eval"))[0], 0)
-        self.assertEqual(native.call_count, 15)
+# === Command line ===
 
 
 class CommandTest(ConvertTest):
@@ -531,14 +502,12 @@ class CommandTest(ConvertTest):
                                   capture_output=True, text=True, cwd=HERE)
             return done.returncode, done.stdout, done.stderr
 
-        with open(os.path.join(HERE, "convert.py"), encoding="utf-8") as file:
-            command, shown = file.read().split("\n    ")[1:3]
-        argv = command.removeprefix("$ python3 convert.py ").removesuffix(" |head -1").split()
-        status, out, err = process(*argv)
-        self.assertEqual((status, out.splitlines()[0]), (0, shown.split("\n")[0]))
+        status, out, err = process("csv", data("scores.csv"), *CSV)
+        self.assertEqual((status, out.splitlines()[0]), (
+            0, '{"task_id": "greet, typo", "seed": 1, "config": "small", "score": 1}'))
+        self.assertEqual(err, "note: trials of config 'small': 4\nnote: trials of config 'large': 4\n")
         self.assertEqual(process("csv", "absent.csv", *CSV), (
             1, "", "error: cannot read absent.csv: No such file or directory; give a file that can be read\n"))
-        self.assertEqual(process("inspect")[0], 2)
 
     def test_doctests(self):
         self.assertEqual(doctest.testmod(convert).failed, 0)

@@ -35,6 +35,7 @@ from trials import Pair, Trial
 
 COMPARISON_VERSION = "1"
 PLACES = 4
+GRID = {"cost_usd": 1_000_000, "latency_s": 1_000, "tokens": 10}  # the precision to which a case's mean is taken
 
 # Small quantities lose their meaning at four places after the point: these keep four significant digits.
 SIGNIFICANT = frozenset((
@@ -102,32 +103,17 @@ def summarize(baseline: Sequence[Fraction], candidate: Sequence[Fraction], strea
     }
 
 
-def interval_figures(ks: Sequence[int], unit: int, groups: Sequence[tuple[int, int]], sampled: Any) -> dict[str, Any]:
+def interval_figures(ks: Sequence[int], unit: int, groups: Sequence[tuple[int, int]], sampled: Any,
+                     budget: float = intervals.WORK_BUDGET) -> dict[str, Any]:
     """Return the exact interval by case and the sign-flip by source; the sampled interval where none can be exact."""
-    exact = intervals.exact_interval(ks, unit)
+    exact = intervals.exact_interval(ks, unit, budget=budget)
     why = "no common grid of scores" if unit > intervals.FINEST_UNIT else "too much work for an exact one"
     return {
         "exact_interval_95": exact or sampled,
         "exact_method": f"exact, grid of 1/{unit}" if exact else f"sampled, {RESAMPLES} resamples: {why}",
         "source_sign_flip": dict(zip(("interval_95", "p_value", "groups", "method", "reason"),
-                                     intervals.sign_flip(groups, unit))),
+                                     intervals.sign_flip(groups, unit, budget=budget))),
     }
-
-
-def measure_figures(pair: Pair, seed: int) -> dict[str, Any]:
-    """Return cost, latency and tokens a case, with the paired difference, over the cases where both sides have them."""
-    found = {}
-    for name in trials.MEASURES:
-        means: tuple[list[Fraction], list[Fraction]] = [], []
-        for case in zip(pair.baseline.trials, pair.candidate.trials):
-            measured = [[Fraction(trial.measures[name]) for trial in side if name in trial.measures] for side in case]
-            if all(measured):
-                for side, values in zip(means, measured):
-                    side.append(sum(values, Fraction(0)) / len(values))
-        if means[0]:
-            figures = summarize(*means, IndexStream(seed))
-            found[name] = {key: figures[key] for key in ("cases", "baseline", "candidate", "difference", "interval_95")}
-    return found
 
 
 class Differences(NamedTuple):
@@ -160,11 +146,42 @@ def differences(pair: Pair) -> Differences:
     return Differences(baseline, candidate, ks, unit, members, group_of)
 
 
+def measure_figures(pair: Pair, found: Differences) -> dict[str, Any]:
+    """Return cost, latency and tokens a case, with the paired difference, over the cases where both sides have them.
+
+    A case's mean is taken to the precision of GRID. The interval is 1.96 standard errors by source to each side: these
+    are not what is decided on, and have no few values that a bootstrap would need; None with fewer than 2 sources.
+    """
+    figures = {}
+    for name, unit in GRID.items():
+        sides: tuple[list[int], list[int]] = [], []
+        sums: dict[int, list[int]] = {}  # the differences by source group
+        for group, case in zip(found.group_of, zip(pair.baseline.trials, pair.candidate.trials)):
+            measured = [[trial.measures[name] for trial in side if name in trial.measures] for side in case]
+            if all(measured):
+                before, after = (round(math.fsum(values) / len(values) * unit) for values in measured)
+                sides[0].append(before)
+                sides[1].append(after)
+                sums.setdefault(group, []).append(after - before)
+        if n := len(sides[0]):
+            mean_before, mean_after = (Fraction(sum(side), n * unit) for side in sides)
+            difference = float(mean_after - mean_before)
+            groups = [(len(ks), sum(ks)) for ks in sums.values()]
+            reach = decide.Z_95 * math.sqrt(decide.cluster_variance(groups, unit)) if len(groups) > 1 else None
+            figures[name] = {
+                "cases": n, "baseline": mean_before, "candidate": mean_after, "difference": difference,
+                "interval_95": None if reach is None else [difference - reach, difference + reach]}
+    return figures
+
+
 def overall_figures(found: Differences, scores: Sequence[Scores], unpaired: str | None,
                     stream: IndexStream) -> dict[str, Any]:
-    """Return the figures over all cases; the stream serves, in this order, by case, by trial, by source if sampled."""
+    """Return the figures over all cases; the stream serves, in this order, by case, by trial, by source if sampled.
+
+    trial_level_interval_95 is a function that waits for it, because it can take as long as all the rest.
+    """
     overall = summarize(found.baseline, found.candidate, stream)
-    by_trial = None if unpaired else intervals.sampled_interval(*on_grid(
+    by_trial = None if unpaired else intervals.sampled_aside(*on_grid(
         [Fraction(after) - before for case in zip(*scores) for before, after in zip(*case)]), stream)
     groups = found.groups(range(len(found.ks)))
     by_source = intervals.source_interval(groups, found.unit, stream)
@@ -190,6 +207,7 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
         same.setdefault(tuple(cases), []).append(f"{tag}: {value}")
     slices: dict[str, Any] = {}
     claiming: dict[tuple[int, ...], list[int]] = {}
+    budget = intervals.WORK_BUDGET / max(1, len(named))  # all slices together may cost what one figure may
     for (tag, value), cases in named.items():
         figures = summarize([found.baseline[i] for i in cases], [found.candidate[i] for i in cases], stream)
         step = math.gcd(found.unit, *(found.ks[i] for i in cases))
@@ -197,7 +215,7 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
         figures |= {
             "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len(groups),
             **interval_figures([found.ks[i] // step for i in cases], found.unit // step,
-                               [(size, total // step) for size, total in groups], figures["interval_95"]),
+                               [(size, total // step) for size, total in groups], figures["interval_95"], budget),
             "adjusted_p_value": None,
             "same_cases_as": [name for name in same[tuple(cases)] if name != f"{tag}: {value}"],
             "incomplete": {side: sum(counts[i] for i in cases) for side, counts in unscored.items()},
@@ -235,6 +253,7 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
     stream = IndexStream(options.seed)
     overall = overall_figures(found, (before, after), unpaired, stream)
     slices, adjusted_method, compared = slice_figures(found, trials.slices(pair), unscored, stream)
+    overall["trial_level_interval_95"] = overall["trial_level_interval_95"] and overall["trial_level_interval_95"]()
 
     pairs = None if unpaired else trial_pairs(pair)
     passes = decide.pass_counts(before, after)
@@ -264,7 +283,7 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
         **decide.planning(found.ks, found.unit, groups, before, after, not unpaired, has_sources, options.plan),
         "incomplete": decide.incomplete(everything.baseline.trials, everything.candidate.trials, pair.score_range),
         "nothing_moved": decide.nothing_moved(found.ks, groups),
-        "measures": measure_figures(pair, options.seed),
+        "measures": measure_figures(pair, found),
     }
     comparison["warnings"] = decide.warnings(comparison, pair, found.group_of, temperatures)
     return dict(rounded(comparison))

@@ -121,7 +121,7 @@ def _groups_needed(verdict: str, groups: Groups, unit: int, min_gain: Number, ma
         final, gap, z = "not worse", difference + margin, Z_95
     if verdict == final or gap == 0 or len(groups) < 2:
         return None
-    spread = math.sqrt(_cluster_variance(groups, unit) * len(groups))
+    spread = math.sqrt(cluster_variance(groups, unit) * len(groups))
     return max(MIN_GROUPS, len(groups) + 1, intervals.required_pairs(spread, float(gap), z))
 
 
@@ -347,7 +347,7 @@ def _variance(ks: list[int], unit: int, groups: Groups, baseline: Scores, candid
     if has_sources and number < 2:
         return found, None, ["one source shows no spread between sources"]
     if has_sources:
-        robust = _cluster_variance(groups, unit)
+        robust = cluster_variance(groups, unit)
         found |= {"standard_error_source": math.sqrt(robust), "design_effect": robust * n / one if one else None}
     reasons = [] if has_sources else ["no source tag: each case counts as independent"]
     if has_sources and number == n:
@@ -386,7 +386,7 @@ def _sampling(scores: Scores) -> tuple[float, float]:
     return one_trial, one_trial * math.fsum(1 / len(case) for case in scores) / len(scores)
 
 
-def _cluster_variance(groups: Groups, unit: int) -> Fraction:
+def cluster_variance(groups: Groups, unit: int) -> Fraction:
     """Return the squared standard error CR1 of the mean: residual sums by group, squared, times G / (G - 1)."""
     n, total, number = sum(cases for cases, _ in groups), sum(total for _, total in groups), len(groups)
     squares = sum((group_total * n - cases * total) ** 2 for cases, group_total in groups)

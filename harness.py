@@ -273,7 +273,7 @@ def _check_run(value: Any, where: str) -> None:
     if not value["splits"] or not all(split in SPLITS for split in value["splits"]):
         raise RunError(f"{where}: splits {value['splits']} are not of {', '.join(SPLITS)}; correct the file")
     if value["trials"] < 1:
-        raise RunError(f"{where}: trials is {value['trials']}; a run has at least one")
+        raise RunError(f"{where}: trials is {value['trials']}, and a run has at least one; correct the file")
 
 
 def run_header(case_set: CaseSet, task: Task, splits: Sequence[str], trials: int, system: Any, server: Any,
@@ -310,7 +310,8 @@ def parse_log(data: bytes, where: str) -> Log:
     if kind_of(header) != "a log's header" or header.get("type") != "header":
         raise RunError(f"{where}:1: no log's header; give a log that bench.py recorded")
     if header["log_version"] != LOG_VERSION:
-        raise RunError(f"{where}:1: log_version {header['log_version']!r}; this version reads {LOG_VERSION!r}")
+        raise RunError(f"{where}:1: log_version {header['log_version']!r}, and this version reads {LOG_VERSION!r}; "
+                       "use the version that wrote it")
     check_fields(header, _HEADER, f"{where}:1")
     _check_run(header, f"{where}:1")
     rows: list[dict[str, Any]] = []
@@ -338,7 +339,7 @@ def parse_log(data: bytes, where: str) -> Log:
                 raise RunError(f"{here}: the seal does not fit the {number - 1} lines before it; {_CHANGED}")
             end = value
         else:
-            raise RunError(f"{here}: a line of type {kind!r:.40}; a log holds trials, then its end")
+            raise RunError(f"{here}: a line of type {kind!r:.40}; a log holds trials, then its end; take the original")
         start += len(line) + 1
     return Log(os.path.basename(where), hashlib.sha256(data).hexdigest(), header, rows, changed, end, whole)
 
@@ -440,7 +441,8 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]
                 raise RunError(f"{where}: case {unit[0]!r} trial {unit[1]} stands at {found[unit]} too; "
                                "give each shard once")
             if line["seed"] != trial_seed(unit[1]):
-                raise RunError(f"{where}: seed {line['seed']} in trial {unit[1]}, which has seed {trial_seed(unit[1])}")
+                raise RunError(f"{where}: seed {line['seed']} in trial {unit[1]}, whose seed is "
+                               f"{trial_seed(unit[1])}; take the original")
             trials[unit], found[unit] = line, where
     names = " ".join(log.name for log in logs)
     check_trials(Counter(trials.keys()), cases, header["trials"], names, "give every log of the run, and no other")
@@ -496,11 +498,10 @@ _ROW = {"case_id": TEXT, "split": TEXT, "trial": WHOLE, "verdict": TEXT, "grader
 
 
 def read_record(path: str) -> dict[str, Any]:
-    """Return a run record that holds together; raise RunError, naming the place, for one that does not."""
+    """Return the run record of a file, not yet checked; raise RunError where it is of another kind."""
     record = read_json(path)
     if kind_of(record) != "a run record":
         raise RunError(f"{path} is {kind_of(record)}, not a run record; make one with harness.py replay")
-    check_record(record, path)
     return dict(record)
 
 
@@ -623,7 +624,9 @@ def cmd_check(args: argparse.Namespace) -> int:
         print(f"{args.file}: whole and sealed: {len(log.rows)} trials of {system['name']} {system['version']} "
               f"on {' '.join(log.header['splits'])}" + (f", shard {shard}" if shard else ""))
     elif kind == "a run record":
-        print(f"{args.file}: a sound run record: {format_counts(read_record(args.file))}")
+        record = read_record(args.file)
+        check_record(record, args.file)
+        print(f"{args.file}: a sound run record: {format_counts(record)}")
     else:
         case_set = load_cases(args.file)
         check_cases(case_set, load_task(args.task), args.file)

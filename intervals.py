@@ -31,6 +31,7 @@ import functools
 import itertools
 import math
 import operator
+import os
 import random
 import sys
 from array import array
@@ -45,7 +46,9 @@ RESAMPLES = 2000
 SEED = 20261020
 SIGN_PATTERNS = 10_000       # drawn for adjusted p-values beyond EVERY_PATTERN groups
 EVERY_PATTERN = 16           # groups up to which all 2 ** 16 sign patterns are gone through
+ASIDE_FROM = 20_000          # values from which drawing in a child process pays for its start
 FINEST_UNIT = 1_000_000      # scores of more than six decimals have no common grid worth the name
+WIDEST_K = 10 ** 15          # beyond, floats lose whole numbers
 WORK_BUDGET = 3_000_000_000  # nanoseconds by estimate, not by the clock: every machine must choose the same method
 
 Groups = Sequence[tuple[int, int]]
@@ -128,7 +131,8 @@ class IndexStream:
         # One lookup a try, rejected or not: a value carries a 1 above all digits of the sum, a rejected try is 0.
         one = 1 << (n * span).bit_length()
         accepted = float(one) if n * one < 1 << 52 else one          # floats add up faster, and exactly up to 2 ** 53
-        table = [value - low + accepted for value in values] + [0 * accepted] * ((1 << n.bit_length()) - n)
+        entry = {value: value - low + accepted for value in values}  # equal values share an object: fewer cache misses
+        table = [entry[value] for value in values] + [0 * accepted] * ((1 << n.bit_length()) - n)
         sums = []
         for _ in range(repeats):
             total, missing = n * low, n
@@ -137,6 +141,20 @@ class IndexStream:
                 total, missing = total + part, missing - found
             sums.append(total)
         return sums
+
+    def skip(self, n: int, count: int) -> None:
+        """Move on past `count` indices in range(n), at a third of their cost: tries are counted, not looked up."""
+        bound = n << 32 - n.bit_length()             # of a word that is not rejected; its top byte nearly always tells
+        limit = bound >> 24
+        rejected = bytes(range(limit, 256))
+        while tries := min(count, self._BLOCK):
+            words = self.generator.getrandbits(32 * tries).to_bytes(4 * tries, "little")
+            tops = words[3::4]
+            count -= len(tops.translate(None, rejected))
+            at = tops.find(limit)
+            while at >= 0:
+                count -= int.from_bytes(words[4 * at:4 * at + 4], "little") < bound
+                at = tops.find(limit, at + 1)
 
     def _looked_up(self, values: Sequence[int], count: int) -> bytearray:
         """Return `count` draws of up to 255 values below 256: one call looks up, or deletes, a block of top bytes."""
@@ -170,6 +188,32 @@ def sampled_interval(ks: Sequence[int], unit: int, stream: IndexStream, resample
     if not ks:
         raise ValueError("an interval needs at least one case")
     return _ends([Fraction(total, len(ks) * unit) for total in sorted(stream.sums(ks, resamples))], level)
+
+
+def sampled_aside(ks: Sequence[int], unit: int, stream: IndexStream) -> Callable[[], tuple[Fraction, Fraction]]:
+    """Return a function that waits for sampled_interval(ks, unit, stream), whose draws the stream has passed already.
+
+    With many values a child process draws them, while the caller goes on with what comes next in the stream.
+    """
+    if len(ks) < ASIDE_FROM or not hasattr(os, "fork"):
+        found = sampled_interval(ks, unit, stream)
+        return lambda: found
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(writer, " ".join(map(str, sampled_interval(ks, unit, stream))).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    stream.skip(len(ks), len(ks) * RESAMPLES)
+
+    def ends() -> tuple[Fraction, Fraction]:
+        with open(reader, "rb") as pipe:
+            low, high = map(Fraction, pipe.read().decode().split())
+        os.waitpid(child, 0)
+        return low, high
+    return ends
 
 
 def _ends(ordered: Sequence[Fraction], level: float) -> tuple[Fraction, Fraction]:
@@ -549,7 +593,7 @@ def _answer(plan: _Plan, question: Callable[[_Mean], _Answer], budget: float) ->
             return question(_waves(plan, limit) if bits == 0 else _halves(plan, bits, reach, limit))
         except _Undecided:
             undecided = True
-        except _TooMuch:
+        except (_TooMuch, OverflowError):       # or sums beyond any float
             pass
     return None
 
@@ -573,8 +617,8 @@ def exact_interval(ks: Sequence[int], unit: int, level: float = LEVEL,
     """Return the percentile interval of the bootstrap distribution itself, mean of ks / unit: no seed, no resamples.
 
     The low end is the smallest v with P(mean <= v) >= (1 - level) / 2, the high end the same with (1 + level) / 2.
-    Assumes that the cases are independent. None when the scores have no common grid (unit above FINEST_UNIT) or the
-    work is beyond the budget. Raises ValueError on no cases.
+    Assumes that the cases are independent. None when the scores have no common grid (unit above FINEST_UNIT, or ks
+    above WIDEST_K) or the work is beyond the budget. Raises ValueError on no cases.
 
     >>> exact_interval([0, 1], 1)             # means 0, 1/2 and 1 with shares 1/4, 1/2 and 1/4
     (Fraction(0, 1), Fraction(1, 1))
@@ -583,7 +627,7 @@ def exact_interval(ks: Sequence[int], unit: int, level: float = LEVEL,
     """
     if not ks:
         raise ValueError("an interval needs at least one case")
-    if unit > FINEST_UNIT:
+    if unit > FINEST_UNIT or max(map(abs, ks)) > WIDEST_K:
         return None
     tail = _tail(level)
     ends = _answer(_redrawn([(1, k) for k in ks]),
@@ -603,7 +647,7 @@ def exact_distribution(ks: Sequence[int], unit: int, bins: int = 40,
     """
     if not ks:
         raise ValueError("a distribution needs at least one case")
-    if unit > FINEST_UNIT:
+    if unit > FINEST_UNIT or max(map(abs, ks)) > WIDEST_K:
         return None
     n, total = len(ks), sum(ks)
     step = math.gcd(*(k - ks[0] for k in ks)) or 1

@@ -477,10 +477,18 @@ class CommandTest(unittest.TestCase):
         self.assertEqual([], found["excluded"])
 
     def test_cost_and_latency_are_compared_where_both_sides_have_them(self):
-        log = self.rows(("old", "a", 0, 1, {"cost_usd": 0.001, "latency_s": 2}), ("new", "a", 0, 1, {"cost_usd": 0.003}))
+        log = self.rows(*(row for case, before, after in (("a", 1, 2), ("b", 1, 4), ("c", 1, 3)) for row in (
+            ("old", case, 0, 1, {"cost_usd": before / 1000, "latency_s": 2}), ("new", case, 0, 1, {"cost_usd": after / 1000}))))
         self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
+        # differences 1, 3, 2 thousandths: mean 2, standard deviation 1, standard error 1 / sqrt(3), times 1.96: 1.1316
         self.assertEqual(files.read_json(self.path("c.json"))["measures"], {"cost_usd": {
-            "cases": 1, "baseline": 0.001, "candidate": 0.003, "difference": 0.002, "interval_95": [0.002, 0.002]}})
+            "cases": 3, "baseline": 0.001, "candidate": 0.003, "difference": 0.002, "interval_95": [0.0008684, 0.003132]}})
+
+    def test_the_cost_of_one_source_has_no_interval(self):
+        log = self.rows(("old", "a", 0, 1, {"cost_usd": 1}), ("new", "a", 0, 1, {"cost_usd": 3}))
+        self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
+        found = files.read_json(self.path("c.json"))["measures"]["cost_usd"]
+        self.assertEqual((found["difference"], found["interval_95"]), (2.0, None))
 
 
 def load_tests(loader, tests, pattern):

@@ -591,9 +591,9 @@ class SealTest(FolderTest):
 
     def test_a_sealed_header_that_is_not_whole(self):
         for edit, said in (
-                ({"log_version": "2"}, "log.jsonl:1: log_version '2'; this version reads '1'"),
-                ({"log_version": 1}, "log_version 1; this version"), ({"type": "head"}, "log.jsonl:1: no log's header"),
-                ({"trials": 0}, "trials is 0; a run has at least"), ({"trials": True}, "trials is True, not a whole"),
+                ({"log_version": "2"}, "log.jsonl:1: log_version '2', and this version reads '1'"),
+                ({"log_version": 1}, "log_version 1, and this version"), ({"type": "head"}, "log.jsonl:1: no log's header"),
+                ({"trials": 0}, "trials is 0, and a run has at least"), ({"trials": True}, "trials is True, not a whole"),
                 ({"trials": 2.0}, "trials is 2.0, not a whole"), ({"splits": []}, "splits [] are not of dev, heldout"),
                 ({"splits": ["test"]}, "splits ['test'] are not"), ({"splits": [[]]}, "splits [[]] are not"),
                 ({"splits": "dev"}, "splits is 'dev', not a list"), ({"task": None}, "1: task is None, not an object"),
@@ -727,7 +727,7 @@ class ReplayTest(FolderTest):
 
     def test_another_seed_than_the_trials(self):
         self.save("log.jsonl", sealed([header(), trial_line(("a", 1), seed=1002), *rows()[1:]]))
-        self.refused(*self.replay(), says="log.jsonl:2: seed 1002 in trial 1, which has seed 1001")
+        self.refused(*self.replay(), says="log.jsonl:2: seed 1002 in trial 1, whose seed is 1001")
 
     def test_a_log_of_another_case_set_or_task(self):
         self.save("other.json", CASES_TEXT + "\n")

@@ -19,7 +19,7 @@ from unittest import mock
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))   # `python3 -I` leaves this folder out
 
 import intervals
-from intervals import IndexStream, SEED, exact_interval, sampled_interval, sign_flip, source_interval
+from intervals import SEED, IndexStream, exact_interval, sampled_interval, sign_flip, source_interval
 
 # Change of passes a trial, in file order: the published comparison of two prompts, 44 cases of 5 trials, by source.
 PUBLISHED = """
@@ -131,6 +131,23 @@ class IndexStreamTest(unittest.TestCase):
                 self.assertEqual(stream.sums(values, repeats),
                                  [sum(values[plain.randrange(n)] for _ in range(n)) for _ in range(repeats)])
                 self.assertEqual(stream.generator.getstate(), plain.getstate())
+
+    def test_skipping_leaves_the_state_that_drawing_leaves(self):
+        for n, count in ((1, 10), (2, 1000), (44, 70_000), (255, 999), (256, 5000), (257, 70_000), (10_000, 200_000),
+                         (50_000, 200_000), (65_536, 1000), (100_000, 70_000)):
+            drawn, skipped = IndexStream(n), IndexStream(n)
+            drawn.indices(n, count)
+            skipped.skip(n, count)
+            self.assertEqual(skipped.generator.getstate(), drawn.generator.getstate(), n)
+
+    def test_drawing_aside_gives_the_same_interval_and_state(self):
+        values = [random.Random(1).choice((-1, 0, 0, 2)) for _ in range(300)]
+        plain, aside = IndexStream(3), IndexStream(3)
+        expected = intervals.sampled_interval(values, 5, plain)
+        with mock.patch.object(intervals, "ASIDE_FROM", 300):
+            ends = intervals.sampled_aside(values, 5, aside)
+        self.assertEqual(aside.generator.getstate(), plain.generator.getstate())
+        self.assertEqual(ends(), expected)
 
     def test_seeds_differ_and_zero_is_one(self):
         first, second = (list(IndexStream(seed).indices(44, 20)) for seed in (0, 1))
@@ -301,6 +318,15 @@ class ExactIntervalTest(unittest.TestCase):
     def test_no_common_grid_or_too_much_work_is_none(self):
         self.assertIsNone(exact_interval([1, 2, 3], intervals.FINEST_UNIT + 1))
         self.assertIsNone(exact_interval(list(range(40)), 7, budget=1))
+
+    def test_numbers_beyond_floats_are_sampled_not_fatal(self):
+        groups = [(1, 10 ** 400), (2, -1), (1, 3), (1, 5), (1, 7), (2, 9)]
+        ks = [k for _, k in groups]
+        self.assertIsNone(exact_interval(ks, 1))
+        self.assertIsNone(intervals.exact_distribution(ks, 1))
+        self.assertRegex(source_interval(groups, 1, IndexStream(0)).method, "sampled")
+        self.assertRegex(sign_flip(groups, 1).method, "sampled")
+        self.assertEqual(intervals.adjusted_p_values([ks])[0], [Fraction(1, 16)])
 
     def test_many_cases_stay_fast(self):
         ks = [(i * i) % 11 - 5 for i in range(30_000)]

@@ -1,0 +1,440 @@
+"""How fast is a comparison, and do its intervals keep their promise? The project's own benchmark.
+
+    $ python3 measure.py speed --cases 44
+    Seconds of the fastest run of a few. MB: by how much memory grew; of compare.py all of it. Python 3.11.7, x86_64.
+
+    | cases | stage                | processor s | elapsed s | MB   | plain processor s | times as fast |
+    |-------|----------------------|-------------|-----------|------|-------------------|---------------|
+    | 44    | read two run records | 0.00373     | 0.00386   | 1.5  | 0.00224           | 0.6           |
+    | 44    | pair                 | 0.00297     | 0.00299   | 0.3  |                   |               |
+    | 44    | sampled, by case     | 0.00364     | 0.00366   | 0.4  | 0.0138            | 3.79          |
+    | 44    | sampled, by trial    | 0.00842     | 0.00844   | 0.9  | 0.0584            | 6.94          |
+    | 44    | exact, by case       | 0.00131     | 0.00131   | 1.0  | 0.625             | 475           |
+    | 44    | by source            | 0.00244     | 0.00243   | 1.0  | 0.00311           | 1.27          |
+    | 44    | sign-flip            | 0.00172     | 0.00172   | 1.0  | 0.00135           | 0.782         |
+    | 44    | slices               | 0.0226      | 0.0228    | 1.1  |                   |               |
+    | 44    | whole compare.py     | 0.114       | 0.129     | 24.7 |                   |               |
+
+`speed` times the stages of a comparison, of the bundled runs (44 cases) and of synthetic ones, beside a plain way to
+the same figures. `coverage` draws worlds whose true difference is known, and counts how often each interval holds it
+and how often each verdict is wrong. Markdown on stdout, progress on stderr where that is a terminal. Reads the bundled
+runs, writes into a temporary folder only, needs a Unix (fork). Exit status: 0 done, 1 refused, 2 bad usage, 130
+interrupted.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
+
+import argparse
+import functools
+import gc
+import itertools
+import json
+import math
+import multiprocessing
+import platform
+import random
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import compare
+import decide
+import files
+import harness
+import intervals
+import trials
+from intervals import RESAMPLES, SEED, Groups, IndexStream
+
+FORK = multiprocessing.get_context("fork")
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUNDLED = 44                  # cases of the bundled runs
+FILES = ("cases-robustness.json", "runs/qwen-coder-v1.json", "runs/qwen-coder-v2.json")
+VARIANTS = ("original", "typo", "uppercase", "greeting", "emphasis", "translation")
+PLAIN_DRAWS = 1_000_000       # of a plain bootstrap, whose time is then scaled up to all its resamples
+PLAIN_WAYS = 300_000          # compositions that can be gone through in some seconds
+
+CHANCE = 0.4, 0.6             # of a case to pass before; no move below leads out of 0 to 1, so nothing is cut off
+MARGIN = Fraction(1, 10)      # as large as the true differences below: the worst place for a verdict
+WORK = 100_000_000            # as intervals.WORK_BUDGET, but for thousands of intervals; sampled beyond
+SIZES = {"equal": (4,), "unequal": (1, 1, 2, 3, 5, 9)}  # cases of the sources, in turn
+TRIALS = (1, 5)
+VERDICTS = ("better", "equivalent", "not worse", "worse", "undecided")
+
+Interval = tuple[Fraction, Fraction]
+World = tuple[list[int], list[tuple[int, int]], list[int]]  # differences of each case, source and trial, in trials
+
+
+def progress(text: str) -> None:
+    """Tell a person what is being done, in place of what was told before; nothing in a log or a pipe."""
+    if sys.stderr.isatty():
+        print(f"\r\33[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def markdown(*lines: Sequence[str]) -> str:
+    """Return lines of cells, the first of them titles, as a Markdown table with even columns.
+
+    >>> print(markdown(("a", "b"), ("1", "long")), end="")
+    | a | b    |
+    |---|------|
+    | 1 | long |
+    """
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    rows = [f"| {' | '.join(map(str.ljust, line, widths))} |\n" for line in lines]
+    return rows[0] + f"|{'|'.join('-' * (width + 2) for width in widths)}|\n" + "".join(rows[1:])
+
+
+def short(value: float) -> str:
+    """Return a number in three digits or more.
+
+    >>> short(0.00123), short(12.0), short(1234.5)
+    ('0.00123', '12', '1,234')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+# === The plain way: 95% intervals as their definitions say ===
+
+
+def plain_sampled(ks: Sequence[int], unit: int, resamples: int) -> Interval:
+    """Return intervals.sampled_interval by one randrange a draw."""
+    rng, n = random.Random(SEED), len(ks)
+    sums = sorted(sum(ks[rng.randrange(n)] for _ in range(n)) for _ in range(resamples))
+    low, high = resamples // 40, math.ceil(resamples * 39 / 40) - 1
+    return Fraction(sums[low], n * unit), Fraction(sums[high], n * unit)
+
+
+def plain_exact(groups: Groups, unit: int) -> Interval:
+    """Return the exact bootstrap interval by source group from every composition of the draws."""
+    def compositions(kinds: Sequence[tuple[tuple[int, int], int]], draws: int) -> Iterator[tuple[int, int, int]]:
+        (size, total), count = kinds[0]
+        for k in range(draws + 1) if kinds[1:] else (draws,):
+            for other_size, other_total, ways in compositions(kinds[1:], draws - k) if kinds[1:] else ((0, 0, 1),):
+                yield k * size + other_size, k * total + other_total, math.comb(draws, k) * count ** k * ways
+
+    means: Counter[Fraction] = Counter()
+    for size, total, ways in compositions(list(Counter(groups).items()), len(groups)):
+        means[Fraction(total, size * unit)] += ways
+    ordered = sorted(means)
+    running = list(itertools.accumulate(means[mean] for mean in ordered))
+    low, high = (next(i for i, ways in enumerate(running) if 40 * ways >= part * running[-1]) for part in (1, 39))
+    return ordered[low], ordered[high]
+
+
+def plain_sign_flip(groups: Groups, unit: int) -> Interval:
+    """Return the sign-flip interval of at least 6 groups from the mean of every non-empty subset."""
+    means = sorted(Fraction(sum(total for _, total in chosen), unit * sum(size for size, _ in chosen))
+                   for count in range(1, len(groups) + 1) for chosen in itertools.combinations(groups, count))
+    rank = 2 ** len(groups) // 40
+    return means[rank - 1], means[-rank]
+
+
+# === Speed ===
+
+
+def in_child(work: Callable[..., Any], *args: Any) -> Any:
+    """Return what work(*args) returns, from a forked process: the memory it takes is gone with it."""
+    def tell() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
+        sender.send(work(*args))
+
+    receiver, sender = FORK.Pipe(duplex=False)
+    child = FORK.Process(target=tell)
+    child.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    except EOFError:
+        raise files.RunError("a stage failed, its traceback stands above; nothing was measured") from None
+    finally:
+        child.join()
+
+
+class Cost(NamedTuple):
+    processor_s: float
+    elapsed_s: float
+    mb: float
+
+
+def once(work: Callable[[], Any]) -> Cost:
+    """Return what work() costs here; its memory is by how much the peak of this process grew."""
+    gc.collect()  # touches all there is: a page that a fork still shares is copied now, not at the cost of the work
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    processor, start = time.process_time(), time.perf_counter()
+    work()
+    processor, elapsed = time.process_time() - processor, time.perf_counter() - start
+    return Cost(processor, elapsed, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)  # from KB
+
+
+def best(run: Callable[[], Cost]) -> Cost:
+    """Return the cheapest of up to 5 runs, as many as fit into half a second."""
+    runs = [run()]
+    while len(runs) < 5 and sum(cost.processor_s for cost in runs) < 0.5:
+        runs.append(run())
+    return min(runs)
+
+
+def make_runs(folder: str, n: int) -> list[str]:
+    """Write a case set of n cases, in sources of 1 to 6, and two run records of 5 trials; return the three paths."""
+    rng = random.Random(SEED)
+    right, wrong = ({"category": category, "needs_human": False} for category in ("delivery", "other"))
+    cases: list[dict[str, Any]] = []
+    while len(cases) < n:
+        tags = {"topic": f"topic {rng.randrange(12)}", "source": f"message {len(cases) + 1}"}
+        for variant in VARIANTS[:min(rng.randint(1, 6), n - len(cases))]:
+            cases.append({"id": f"{tags['source']}, {variant}", "split": "dev", "input": {"text": "Where is it?"},
+                          "expected": right,
+                          "tags": {"language": "es" if variant == "translation" else "en", "variant": variant} | tags})
+    paths = [os.path.join(folder, name) for name in ("cases.json", "baseline.json", "candidate.json")]
+    files.write(paths[0], json.dumps({"name": "synthetic", "version": "1", "cases": cases}))
+    case_set, task = harness.load_cases(paths[0]), harness.load_task("triage_task")
+    for path in paths[1:]:
+        header = harness.run_header(case_set, task, ["dev"], 5, harness.load_system("triage_task:rules"), None, "")
+        outcomes = {}
+        for case in case_set.cases:
+            chance = rng.random()
+            for trial in range(1, 6):
+                outcomes[case.id, trial] = {
+                    "seed": harness.trial_seed(trial), "output": right if rng.random() < chance else wrong,
+                    "metadata": {"prompt_eval_count": 135, "eval_count": rng.randint(14, 19)},
+                    "elapsed_s": round(rng.uniform(1, 3), 3), "at": harness.utc(rng.random() * 1e6)}
+        files.write(path, harness.record_text(harness.make_record(header, case_set, task, outcomes)))
+    return paths
+
+
+def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Callable[[], Any] | None, float]]:
+    """Yield (name, work, the plain way or None, how many times that would have to be done) of each stage."""
+    def read() -> list[Any]:
+        return [harness.load_cases(paths[0]), *map(harness.read_record, paths[1:])]
+
+    def join() -> trials.Pair:
+        harness.compare(old, new, case_set)
+        return trials.apply_missing(trials.from_records(old, new, case_set), "zero")[0]
+
+    def sampled(values: Sequence[int], grid: int) -> tuple[Callable[[], Any], Callable[[], Any], float]:
+        part = min(RESAMPLES, max(1, PLAIN_DRAWS // len(values)))
+        return (lambda: intervals.sampled_interval(values, grid, IndexStream(SEED)),
+                lambda: plain_sampled(values, grid, part), RESAMPLES / part)
+
+    def every(units: Groups) -> Callable[[], Any] | None:
+        few = math.comb(len(units) + len(set(units)) - 1, len(units)) <= PLAIN_WAYS
+        return (lambda: plain_exact(units, unit)) if few else None
+
+    yield "read two run records", read, lambda: [json.loads(files.read_bytes(path)) for path in paths], 1
+    case_set, old, new = read()
+    yield "pair", join, None, 1
+    pair = join()
+    found = compare.differences(pair)
+    ks, unit, groups = found.ks, found.unit, found.groups(range(len(found.ks)))
+    each = [int(after.score or 0) - int(before.score or 0)
+            for one, other in zip(*(side.trials for side in pair.sides)) for before, after in zip(one, other)]
+    yield "sampled, by case", *sampled(ks, unit)
+    yield "sampled, by trial", *sampled(each, 1)
+    yield "exact, by case", lambda: intervals.exact_interval(ks, unit), every([(1, k) for k in ks]), 1
+    yield "by source", lambda: intervals.source_interval(groups, unit, IndexStream(SEED)), every(groups), 1
+    yield ("sign-flip", lambda: intervals.sign_flip(groups, unit),
+           (lambda: plain_sign_flip(groups, unit)) if 6 <= len(groups) <= 16 else None, 1)
+    unscored = dict.fromkeys(trials.SIDES, [0] * len(ks))
+    yield "slices", lambda: compare.slice_figures(found, trials.slices(pair), unscored, IndexStream(SEED)), None, 1
+
+
+def row(cases: int, name: str, cost: Cost, slow: float | None) -> list[str]:
+    return [f"{cases:,}", name, short(cost.processor_s), short(cost.elapsed_s), f"{cost.mb:,.1f}",
+            *((short(slow), short(slow / cost.processor_s)) if slow else ("", ""))]
+
+
+def stage_rows(paths: Sequence[str], cases: int) -> list[list[str]]:
+    """Return the table's rows on the stages, each done in a process of its own that starts with what it needs."""
+    rows = []
+    for name, work, plain, times in stages(paths):
+        progress(f"{cases} cases: {name}")
+        cost = best(functools.partial(in_child, once, work))  # each run anew: intervals.py remembers
+        slow = plain and best(functools.partial(in_child, once, plain)).processor_s * times
+        rows.append(row(cases, name, cost, slow))
+    return rows
+
+
+def whole_process(paths: Sequence[str], folder: str) -> Cost:
+    """Return what the whole compare.py costs, Python and child processes included."""
+    command = [sys.executable, os.path.join(HERE, "compare.py"), *paths[1:], "--cases", paths[0],
+               "--out", os.path.join(folder, "comparison.json")]
+    with open(os.path.join(folder, "stderr"), "w+") as stderr:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
+        _, status, used = os.wait4(process.pid, 0)
+        elapsed_s = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            stderr.seek(0)
+            raise files.RunError(f"compare.py ended with {process.returncode}: {stderr.read().strip()}; mend it first")
+    # A process inherits the peak of the one that started it: this one, which holds no more than compare.py imports.
+    return Cost(used.ru_utime + used.ru_stime, elapsed_s, used.ru_maxrss / 1024)
+
+
+def cmd_speed(args: argparse.Namespace) -> int:
+    rows = []
+    for cases in args.cases:
+        with tempfile.TemporaryDirectory() as folder:
+            progress(f"{cases} cases: making runs")
+            paths = ([os.path.join(HERE, name) for name in FILES] if cases == BUNDLED
+                     else in_child(make_runs, folder, cases))
+            progress(f"{cases} cases: compare.py")
+            whole = best(functools.partial(whole_process, paths, folder))
+            rows += [*in_child(stage_rows, paths, cases), row(cases, "whole compare.py", whole, None)]
+    progress("")
+    print("Seconds of the fastest run of a few. MB: by how much memory grew; of compare.py all of it. "
+          f"Python {platform.python_version()}, {platform.machine()}.\n")
+    print(markdown(("cases", "stage", "processor s", "elapsed s", "MB", "plain processor s", "times as fast"), *rows),
+          end="")
+    return 0
+
+
+# === Coverage ===
+
+
+class Kind(NamedTuple):
+    """A kind of world: by how much a chance to pass moves, [(move, weight)], drawn for each source or each case."""
+    name: str
+    moves: tuple[tuple[Fraction, int], ...]
+    by_source: bool
+
+    @property
+    def truth(self) -> Fraction:
+        """The mean move. Moves do not depend on sizes: over cases and over sources it is the same."""
+        return sum(move * weight for move, weight in self.moves) / Fraction(sum(weight for _, weight in self.moves))
+
+
+EITHER_WAY = (Fraction(-1, 5), 1), (Fraction(2, 5), 1)
+KINDS = (
+    Kind("A/A: nothing moves", ((Fraction(0), 1),), False),
+    Kind("cases move -0.2 or +0.4", EITHER_WAY, False),
+    Kind("sources move -0.2 or +0.4", EITHER_WAY, True),
+    Kind("1 source in 4 moves -0.4", ((Fraction(0), 3), (Fraction(-2, 5), 1)), True),
+)
+
+
+def draw_world(kind: Kind, sizes: Sequence[int], count: int, rng: random.Random) -> World:
+    """Return a world of this kind that has sources of these sizes and `count` trials a case."""
+    moves, weights = zip(*((float(move), weight) for move, weight in kind.moves))
+    ks: list[int] = []
+    groups: list[tuple[int, int]] = []
+    each: list[int] = []
+    for size in sizes:
+        (together,) = rng.choices(moves, weights)
+        for _ in range(size):
+            before = rng.uniform(*CHANCE)
+            after = before + (together if kind.by_source else rng.choices(moves, weights)[0])
+            each += [(rng.random() < after) - (rng.random() < before) for _ in range(count)]
+            ks.append(sum(each[-count:]))
+        groups.append((size, sum(ks[-size:])))
+    return ks, groups, each
+
+
+def wrong_verdicts(truth: Fraction) -> set[str]:
+    """Return the verdicts that are false, given MARGIN, where this is the true difference."""
+    return {verdict for verdict, false in (
+        ("better", truth <= 0), ("worse", truth >= -MARGIN), ("equivalent", abs(truth) >= MARGIN),
+        ("not worse", truth <= -MARGIN)) if false}
+
+
+def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: str) -> tuple[Counter[str], Counter[str]]:
+    """Return in how many worlds each interval holds the truth, and how many get each verdict."""
+    rng = random.Random(seed)
+    stream = IndexStream(rng.randrange(2 ** 32))
+    held: Counter[str] = Counter()
+    verdicts: Counter[str] = Counter()
+    for _ in range(worlds):
+        ks, groups, each = draw_world(kind, sizes, count, rng)
+        flip = intervals.sign_flip(groups, count, budget=WORK)
+        found = {
+            "by case, sampled": intervals.sampled_interval(ks, count, stream),
+            "by case, exact": intervals.exact_interval(ks, count, budget=WORK),
+            "by source": intervals.source_interval(groups, count, stream, budget=WORK).interval,
+            "sign-flip": flip.interval,
+            "by trial": intervals.exact_interval(each, 1, budget=WORK),  # what sampling comes near to, but faster
+        }
+        held.update({name: ends is not None and ends[0] <= kind.truth <= ends[1] for name, ends in found.items()})
+        verdicts[decide.decision(flip, groups, count, True, margin=MARGIN)["verdict"]] += 1
+    return held, verdicts
+
+
+def error(count: int, worlds: int) -> float:
+    """Return the Monte Carlo standard error of a share of worlds; none or all of them count as half a world off.
+
+    >>> error(50, 100), round(error(0, 100), 4)
+    (0.05, 0.0071)
+    """
+    share = min(max(count, 0.5), worlds - 0.5) / worlds
+    return math.sqrt(share * (1 - share) / worlds)
+
+
+def cmd_coverage(args: argparse.Namespace) -> int:
+    coverage, verdicts = [], []
+    for kind, number in itertools.product(KINDS, args.groups):
+        said: Counter[str] = Counter()
+        for name, turn in SIZES.items():
+            sizes, sides = list(itertools.islice(itertools.cycle(turn), number)), []
+            for count in TRIALS:
+                progress(f"{kind.name}: {number} sources, {name} sizes, {count} trials")
+                held, some = simulate(kind, sizes, count, args.worlds, f"{args.seed} {kind} {sizes} {count}")
+                sides.append(held)
+                said += some
+            worst = max(error(held[title], args.worlds) for held in sides for title in held)
+            coverage.append([kind.name, str(number), name, *(" / ".join(
+                f"{held[title] / args.worlds:.1%}" for held in sides) for title in held), f"{worst:.1%}"])
+        wrong, worlds = wrong_verdicts(kind.truth), args.worlds * len(SIZES) * len(TRIALS)
+        lies = sum(said[verdict] for verdict in wrong)
+        verdicts.append([kind.name, f"{float(kind.truth):+.1f}", str(number), *(
+            f"{said[verdict] / worlds:.1%}{' x' * (verdict in wrong)}" for verdict in VERDICTS),
+            f"{lies / worlds:.1%}", f"{error(lies, worlds):.1%}"])
+    progress("")
+    print(f"The truth lies within the 95% interval: share of {args.worlds} worlds, with "
+          f"{' / '.join(map(str, TRIALS))} trials a case (seed {args.seed}).\n"
+          "+-: the largest Monte Carlo standard error of the row.\n")
+    print(markdown(("world", "sources", "sizes", *held, "+-"), *coverage))
+    print(f"The verdict with a margin of {float(MARGIN)}: share of {worlds} worlds, those of all sizes and trials. "
+          "x: wrong in such a world.\n")
+    print(markdown(("world", "truth", "sources", *VERDICTS, "all wrong", "+-"), *verdicts), end="")
+    return 0
+
+
+# === Command line ===
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = files.command_parser(__doc__, "measure.py")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="speed | coverage")
+    speed = verbs.add_parser("speed", help="processor time and memory of each stage")
+    speed.add_argument("--cases", type=int, nargs="+", default=[BUNDLED, 1000, 10_000, 100_000], metavar="N",
+                       help=f"numbers of cases, {BUNDLED} for the bundled runs (default: 44 1000 10000 100000)")
+    speed.set_defaults(command=cmd_speed)
+    coverage = verbs.add_parser("coverage", help="how often intervals and verdicts are right")
+    coverage.add_argument("--worlds", type=int, default=100, metavar="N",
+                          help="worlds of each kind, number and sizes of sources, and trials (default: %(default)s)")
+    coverage.add_argument("--groups", type=int, nargs="+", default=[6, 9, 12, 20, 50], metavar="G",
+                          help="numbers of sources, from 6 up (default: 6 9 12 20 50)")
+    coverage.add_argument("--seed", type=int, default=SEED, help="of the worlds (default: %(default)s)")
+    coverage.set_defaults(command=cmd_coverage)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    if args.verb == "speed" and min(args.cases) < 1:
+        parser.error("--cases: a comparison has at least 1 case")
+    if args.verb == "coverage" and (args.worlds < 1 or min(args.groups) < decide.MIN_GROUPS):
+        parser.error(f"--worlds is at least 1, and --groups at least {decide.MIN_GROUPS}: fewer carry no interval")
+    return int(args.command(args))
+
+
+if __name__ == "__main__":
+    sys.exit(files.run_command(main))

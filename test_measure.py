@@ -1,0 +1,183 @@
+"""Does the benchmark measure what it says? Plain ways against fast ones, worlds by hand, tables by shape.
+
+    $ python3 -m unittest test_measure
+"""
+
+import contextlib
+import doctest
+import io
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+from fractions import Fraction
+
+import files
+import harness
+import intervals
+import measure
+from measure import KINDS, MARGIN
+
+SIZED = [(1, 2), (3, -1), (2, 0), (3, 4), (6, 1), (1, -1), (2, 2)]
+
+
+def load_tests(loader, tests, pattern):
+    tests.addTests(doctest.DocTestSuite(measure))
+    return tests
+
+
+def printed(*argv):
+    """Return what a command prints, as (lines before a table, tables as lists of rows of cells)."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+        status = measure.main(argv)
+    lines = stdout.getvalue().split("\n")
+    tables = [[]]
+    for line in lines:
+        if line.startswith("|"):
+            tables[-1].append([cell.strip() for cell in line.strip("|").split("|")])
+        elif tables[-1]:
+            tables.append([])
+    return status, [table for table in tables if table], stderr.getvalue()
+
+
+class PlainWayTest(unittest.TestCase):
+    def test_plain_sampled_is_the_published_interval_draw_for_draw(self):
+        for ks, resamples in (([0, 0, 0, 1, 1, 3], 2000), ([-1, 0, 2] * 100, 90)):
+            fast = intervals.sampled_interval(ks, 5, intervals.IndexStream(measure.SEED), resamples)
+            self.assertEqual(measure.plain_sampled(ks, 5, resamples), fast)
+
+    def test_plain_exact_by_hand_and_as_the_fast_one(self):
+        # 4 resamples of [0, 1]: means 0, 1/2, 1/2, 1. Each end holds more than 2.5%.
+        self.assertEqual(measure.plain_exact([(1, 0), (1, 1)], 1), (0, 1))
+        self.assertEqual(measure.plain_exact([(2, 3)] * 4, 5), (Fraction(3, 10),) * 2)
+        self.assertEqual(measure.plain_exact(SIZED, 5),
+                         intervals.source_interval(SIZED, 5, intervals.IndexStream(0)).interval)
+        ks = [0, 0, 1, -1, 0, 2, 0, 1]
+        self.assertEqual(measure.plain_exact([(1, k) for k in ks], 3), intervals.exact_interval(ks, 3))
+
+    def test_plain_sign_flip_by_hand_and_as_the_fast_one(self):
+        # 6 groups: 64 patterns, so the smallest and the largest mean of any subset
+        self.assertEqual(measure.plain_sign_flip([(1, k) for k in range(1, 7)], 1), (1, 6))
+        self.assertEqual(measure.plain_sign_flip(SIZED, 5), intervals.sign_flip(SIZED, 5).interval)
+
+
+class WorldTest(unittest.TestCase):
+    def test_truth_is_the_mean_move(self):
+        self.assertEqual([kind.truth for kind in KINDS], [0, Fraction(1, 10), Fraction(1, 10), Fraction(-1, 10)])
+
+    def test_no_move_leads_out_of_0_to_1(self):
+        low, high = measure.CHANCE
+        for kind in KINDS:
+            for move, _ in kind.moves:
+                self.assertTrue(-1e-12 <= low + move and high + move <= 1 + 1e-12, kind.name)
+
+    def test_draw_world_adds_up_trials_to_cases_to_sources(self):
+        ks, groups, each = measure.draw_world(KINDS[2], [2, 1, 3], 5, random.Random(1))
+        self.assertEqual([size for size, _ in groups], [2, 1, 3])
+        self.assertEqual(ks, [sum(each[i:i + 5]) for i in range(0, 30, 5)])
+        self.assertEqual([total for _, total in groups], [sum(ks[:2]), ks[2], sum(ks[3:])])
+        self.assertLessEqual(set(each), {-1, 0, 1})
+
+    def test_draw_world_comes_near_the_truth_and_moves_sources_as_one(self):
+        n, count = 3000, 10
+        for kind in KINDS:
+            ks, _, _ = measure.draw_world(kind, [2] * n, count, random.Random(5))
+            truth = float(kind.truth)
+            # a source's mean has a standard deviation of at most 0.33 here
+            self.assertAlmostEqual(sum(ks) / (2 * n * count), truth, delta=4 * 0.33 / n ** 0.5)
+            first, second = ([k / count - truth for k in ks[start::2]] for start in (0, 1))
+            together = sum(a * b for a, b in zip(first, second)) / n
+            weights = sum(weight for _, weight in kind.moves)
+            spread = sum(weight * (float(move) - truth) ** 2 for move, weight in kind.moves) / weights
+            self.assertAlmostEqual(together, spread if kind.by_source else 0, delta=0.012, msg=kind.name)
+
+    def test_wrong_verdicts_at_between_and_beyond_the_margin(self):
+        for truth, wrong in ((0, {"better", "worse"}), (MARGIN, {"equivalent", "worse"}), (MARGIN / 2, {"worse"}),
+                             (-MARGIN, {"better", "worse", "equivalent", "not worse"}),
+                             (-2 * MARGIN, {"better", "equivalent", "not worse"})):
+            self.assertEqual(measure.wrong_verdicts(Fraction(truth)), wrong, truth)
+
+    def test_simulate_is_decided_by_its_seed(self):
+        runs = [measure.simulate(KINDS[1], [1, 2, 3] * 2, 5, 3, seed) for seed in ("a", "a", "b")]
+        self.assertEqual(runs[0], runs[1])
+        self.assertEqual(len(runs[0][0]), 5)
+        self.assertEqual([sum(verdicts.values()) for _, verdicts in runs], [3, 3, 3])
+        worlds = [measure.draw_world(KINDS[1], [9], 5, random.Random(seed)) for seed in ("a", "b")]
+        self.assertNotEqual(*worlds)
+
+    def test_simulate_in_worlds_without_noise_finds_the_truth_always(self):
+        sure = measure.Kind("all move", ((Fraction(-1, 2), 1),), True)
+        chance, measure.CHANCE = measure.CHANCE, (1.0, 1.0)
+        self.addCleanup(setattr, measure, "CHANCE", chance)
+        still = measure.Kind("none moves", ((Fraction(0), 1),), True)
+        held, verdicts = measure.simulate(still, [2] * 6, 5, 4, "0")
+        self.assertEqual((set(held.values()), dict(verdicts)), ({4}, {"equivalent": 4}))
+        held, verdicts = measure.simulate(sure, [4] * 9, 5, 4, "0")
+        self.assertEqual(dict(verdicts), {"worse": 4})
+
+
+class CommandTest(unittest.TestCase):
+    def test_coverage_prints_two_tables_of_a_row_a_world(self):
+        status, (coverage, verdicts), stderr = printed("coverage", "--worlds", "2", "--groups", "6", "--seed", "1")
+        self.assertEqual((status, stderr), (0, ""))
+        self.assertEqual(coverage[0], ["world", "sources", "sizes", "by case, sampled", "by case, exact", "by source",
+                                       "sign-flip", "by trial", "+-"])
+        self.assertEqual(len(coverage), 2 + len(KINDS) * len(measure.SIZES))
+        for row in coverage[2:]:
+            for cell in row[3:8]:
+                self.assertRegex(cell, r"^(0|50|100)\.0% / (0|50|100)\.0%$")
+        self.assertEqual(verdicts[0], ["world", "truth", "sources", *measure.VERDICTS, "all wrong", "+-"])
+        self.assertEqual(len(verdicts), 2 + len(KINDS))
+        for row in verdicts[2:]:
+            self.assertEqual(sum(float(cell.split("%")[0]) for cell in row[3:8]), 100)
+            wrong = sum(float(cell.split("%")[0]) for cell in row[3:8] if cell.endswith("x"))
+            self.assertEqual(f"{wrong:.1f}%", row[8])
+
+    def test_speed_prints_a_row_a_stage(self):
+        status, (table,), stderr = printed("speed", "--cases", "8")
+        self.assertEqual((status, stderr), (0, ""))
+        self.assertEqual([row[1] for row in table[2:]], [
+            "read two run records", "pair", "sampled, by case", "sampled, by trial", "exact, by case", "by source",
+            "sign-flip", "slices", "whole compare.py"])
+        for row in table[2:]:
+            self.assertEqual(row[0], "8")
+            self.assertGreater(min(map(float, row[2:4])), 0)
+            self.assertGreaterEqual(float(row[4]), 0)
+        self.assertTrue(all(row[5] and row[6] for row in table[4:8]))
+
+    def test_made_runs_have_the_shape_that_was_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = measure.make_runs(folder, 50)
+            case_set = harness.load_cases(paths[0])
+            records = [harness.read_record(path) for path in paths[1:]]
+        harness.compare(*records, case_set)
+        self.assertEqual([len(record["results"]) for record in records], [250, 250])
+        sources = [case.tags["source"] for case in case_set.cases]
+        self.assertEqual({len(case.tags) for case in case_set.cases}, {4})
+        self.assertLessEqual({sources.count(source) for source in sources}, set(range(1, 7)))
+        self.assertGreater(len({sources.count(source) for source in sources}), 2)
+
+    def test_in_child_failed_work_is_an_error_of_one_line(self):
+        with self.assertRaisesRegex(files.RunError, "a stage failed"), open(os.devnull, "w") as quiet:
+            kept = os.dup(2)
+            os.dup2(quiet.fileno(), 2)
+            try:
+                measure.in_child(lambda: 1 / 0)
+            finally:
+                os.dup2(kept, 2)
+                os.close(kept)
+
+    def test_bad_usage_exits_2_and_says_why(self):
+        for argv, why in ((["coverage", "--groups", "5"], "at least 6"), (["coverage", "--worlds", "0"], "at least 1"),
+                          (["speed", "--cases", "0"], "at least 1 case"), ([], "required")):
+            command = [sys.executable, measure.__file__, *argv]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(why, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

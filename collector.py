@@ -11,11 +11,10 @@ GET /health and GET /stats tell how it goes. Refused, with {"error": why}: 400 a
 404, 405, 408 a slow body, 409 a row that is there, 411 no length, 413 too long, 503 a disk that refuses.
 
 With TRIAL_TOKEN in the environment, /trials and /stats want it, `Authorization: Bearer TOKEN`; without it, only this
-machine is served. It speaks plain HTTP, one request a connection, and does not limit their number: put a reverse
-proxy with TLS before it, never the bare internet.
+machine is served. Plain HTTP, connections without limit: put a reverse proxy with TLS before it.
 
-Reads and appends to LOG. What a crash cut short, a line or a request of many, was never acknowledged and goes to
-LOG.torn on start. Exit status: 0 stopped by SIGTERM, 1 refused (one `error:` line), 2 bad usage, 130 interrupted.
+Appends to LOG; what a crash cut short was never acknowledged and goes to LOG.torn on start. Exit status: 0 stopped by
+SIGTERM, 1 refused (one `error:` line), 2 bad usage, 130 interrupted.
 """
 
 import os
@@ -56,10 +55,9 @@ class Refused(Exception):
 
 
 def parse_body(body: bytes, score_range: tuple[Score, Score]) -> list[tuple[Row, str, str]]:
-    """Return the (row, line for the log, place for errors) of each row in a request's body.
+    """Return the (row, line for the log, place for errors) of each row in a body; raise RunError for a bad one.
 
-    Raises RunError for the first that breaks a rule, alone or beside the others. In one thing it is stricter than the
-    reader of logs: a null score needs its error, which the sender still knows.
+    Stricter than the reader of logs in one thing: a null score needs its error, which the sender still knows.
     """
     broken: list[tuple[str, str]] = []
     try:
@@ -85,14 +83,10 @@ def parse_body(body: bytes, score_range: tuple[Score, Score]) -> list[tuple[Row,
 
 
 class TrialLog:
-    """A trial log that this process alone appends to.
-
-    Raises RunError where it is in use, cannot be written, or holds what the reader would refuse.
-    """
+    """A trial log that this process alone appends to; RunError where that cannot be, or the reader would refuse it."""
 
     def __init__(self, path: str, score_range: tuple[Score, Score]):
-        self.path = path
-        self.score_range = score_range
+        self.path, self.score_range = path, score_range
         self.known: dict[tuple[Any, ...], Any] = {}  # as add_row makes it
         self.unsound: str | None = None  # why nothing more can be appended
         self.lock = threading.Lock()
@@ -179,8 +173,7 @@ class Collector(ThreadingHTTPServer):
 
     def __init__(self, host: str, port: int, log: TrialLog, token: str):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self.log = log
-        self.token = token
+        self.log, self.token = log, token
         super().__init__((host, port), Handler)
 
     def server_bind(self) -> None:

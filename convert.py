@@ -7,11 +7,10 @@
     {"task_id": "greet, typo", "seed": 1, "config": "small", "score": 1}
 
 The other verbs: `inspect LOG.eval LOG.json --scorer NAME`, `lm-eval samples_*.jsonl --metric acc`, `promptfoo
-results.json`; `--help` after a verb lists its options. Prints a row a trial, as trials.py reads them; seed is the
-epoch, repeat or run number, and a trial without a score has its `error`. Rows wait in a temporary file until all
-inputs proved whole; memory holds one sample of an .eval log, one line of JSONL and CSV, but the whole of a JSON log.
-`note:` lines on stderr tell what could not be carried, and each config. Exit status: 0 done, 1 refused or bad input
-(one `error:` line), 2 bad usage, 130 interrupted.
+results.json`; `--help` after a verb lists its options. Prints a row a trial, as trials.py reads them, once all inputs
+proved whole; seed is the epoch, repeat or run number. Memory holds one sample of an .eval log, one line of JSONL and
+CSV, but the whole of a JSON log. `note:` lines on stderr tell what could not be carried, and each config. Exit status:
+0 done, 1 refused or bad input (one `error:` line), 2 bad usage, 130 interrupted.
 """
 
 import os
@@ -36,6 +35,7 @@ from files import (
     LIST, TABLE, TEXT, WHOLE, RunError, check_fields, command_parser, decode, json_line, kind_of, parse_json,
     read_bytes, run_command,
 )
+from trials import check_row
 from unzstd import decompress
 
 INSPECT_VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
@@ -66,7 +66,7 @@ class Rows:
     def add(self, where: str, task_id: int | str, seed: int | str, config: str, score: Any, error: Any,
             fields: dict[str, Any], usual: Iterable[str] = (), inputs: Sequence[Any] = (), ts: Any = None,
             **measures: float | None) -> None:
-        """Keep a trial, unscored if it has an error. Raises RunError where its case, seed and config came before.
+        """Keep a trial, unscored if it has an error. Raises RunError where it came before, or trials.py refuses it.
 
         --tag and --cluster choose from fields; usual names the tags where no --tag does. Inputs are hashed.
         """
@@ -85,11 +85,12 @@ class Rows:
                 self.notes[f"{name!r} is no tag: it differs between trials of one case"] = 0
         self._fields.update(fields)
         cluster = fields.get(self.args.cluster)
-        self.file.write(json_line({
-            "task_id": task_id, "seed": seed, "config": config, "score": None if error else score,
-            "cluster": cluster if isinstance(cluster, str | None) else json.dumps(cluster), "tags": None, **measures,
-            "ts": ts if isinstance(ts, str) else None, "error": first_words(error) if error else None,
-            "input_sha256": digest(*inputs) if inputs and not self.args.no_hash else None}))
+        row = {"task_id": task_id, "seed": seed, "config": config, "score": None if error else score,
+               "cluster": cluster if isinstance(cluster, str | None) else json.dumps(cluster), "tags": None, **measures,
+               "ts": ts if isinstance(ts, str) else None, "error": first_words(error) if error else None,
+               "input_sha256": digest(*inputs) if inputs and not self.args.no_hash else None}
+        check_row(row, where, (-10**400, 10**400))  # whoever compares says what a score can be
+        self.file.write(json_line(row))
 
     def write(self) -> None:
         """Print the rows, then the notes. Raises RunError where there is no row, or none with a field asked for."""
@@ -145,7 +146,7 @@ def digest(*values: Any) -> str:
 
 
 def versioned(path: str, version: Any, known: Sequence[Any], rows: Rows) -> str:
-    """Return how errors name a log: with its version if that is unknown, for then its fields decide if it is read."""
+    """Return how errors name a log: with its version if that is unknown, which a note tells as well."""
     if version in known:
         return path
     rows.notes[f"{path}: format version {version!r} is not known here; read by the fields it shares"] = 0
@@ -153,7 +154,7 @@ def versioned(path: str, version: Any, known: Sequence[Any], rows: Rows) -> str:
 
 
 def choose(option: str, wanted: str | None, names: Collection[str], where: str) -> str:
-    """Return the name that an option asks for, or the only one. Raises RunError where there is no such, or several."""
+    """Return the name that an option asks for, or else the only one; raise RunError where there is none such."""
     if wanted is None and len(names) == 1:
         return next(iter(names))
     if wanted is None or wanted not in names:
@@ -163,8 +164,7 @@ def choose(option: str, wanted: str | None, names: Collection[str], where: str) 
 
 
 def table(value: Any) -> dict[str, Any]:
-    """Return a value if it is an object, else an empty one: for what a log may also lack."""
-    return value if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) else {}  # for what a log may also lack
 
 
 def parse(data: bytes, where: str) -> Any:
@@ -204,8 +204,9 @@ def cmd_inspect(args: argparse.Namespace, rows: Rows) -> None:
         words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in passed.items()]
         config = args.config or " ".join([spec["model"], *words])
         count = 0
-        for count, (place, sample) in enumerate(samples, start=1):
+        for place, sample in samples:
             names |= convert_sample(sample, place, args.scorer, config, rows)
+            count += 1
         planned, status = amount(table(header.get("results")).get("total_samples")) or 0, header.get("status")
         if count < planned or status != "success":
             state = f"{where}: status {status!r}, samples: {count}" + f" of {planned}" * (planned > 0)
@@ -287,8 +288,8 @@ def convert_sample(sample: Any, where: str, scorer: str | None, config: str, row
     chosen = scorer or next(iter(scores), "")  # one without any value is unscored under the scorer's own name
     value, details = scores.get(chosen) or scores.get(chosen.rpartition("/")[0]) or (None, {})
     score, error = score_of(value, INSPECT_SCORES)
-    why = details.get("reason") or details.get("explanation")
-    error = f"not scored: {first_words(why)}" if error and why else error
+    if error and (why := details.get("reason") or details.get("explanation")):
+        error = f"not scored: {first_words(why)}"
     if sample.get("error"):
         if not error:
             rows.notes["scored by Inspect in spite of an error: unscored here"] += 1
@@ -299,11 +300,10 @@ def convert_sample(sample: Any, where: str, scorer: str | None, config: str, row
     if isinstance(asked, list):  # chat messages, whose ids are made anew by each run
         asked = [{**message, "id": None} if isinstance(message, dict) else message for message in asked]
     usage = [table(item) for item in sample["model_usage"].values()]  # by model
+    cost, tokens = (amount(*(item.get(key) for item in usage)) for key in ("total_cost", "total_tokens"))
     rows.add(where, sample["id"], sample["epoch"], config, score, error, sample["metadata"], sample["metadata"],
              (asked, sample.get("choices"), sample.get("target")), sample.get("completed_at", sample.get("started_at")),
-             cost_usd=amount(*(item.get("total_cost") for item in usage)),
-             latency_s=amount(sample.get("working_time", sample.get("total_time"))),
-             tokens=amount(*(item.get("total_tokens") for item in usage)))
+             cost_usd=cost, latency_s=amount(sample.get("working_time", sample.get("total_time"))), tokens=tokens)
     return {name for name, (value, _) in scores.items() if score_of(value, INSPECT_SCORES)[0] is not None}
 
 
@@ -377,12 +377,12 @@ def cmd_promptfoo(args: argparse.Namespace, rows: Rows) -> None:
                 rows.notes["of a test without assertions, which always passes"] += 1
             if cached := response.get("cached"):
                 rows.notes["answered from promptfoo's cache: no cost and latency"] += 1
-            latency_ms = None if cached or error else amount(row.get("latencyMs"))
+            latency_ms = amount(None if cached or error else row.get("latencyMs"))
             metadata = table(test.get("metadata"))
             rows.add(f"{where}: testIdx {row['testIdx']}, promptIdx {row['promptIdx']}", case,
                      seeds[case, row["promptIdx"]], args.config or config, score, error,
                      table(test.get("vars")) | metadata, metadata, meaning, results.get("timestamp"),
-                     cost_usd=None if cached else amount(response.get("cost")),
+                     cost_usd=amount(None if cached else response.get("cost")),
                      latency_s=None if latency_ms is None else latency_ms / 1000,
                      tokens=amount(table(response.get("tokenUsage")).get("total")))
 

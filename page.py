@@ -3,8 +3,7 @@
     $ python3 report.py runs/comparison.json --runs runs/qwen-coder-v1.json runs/qwen-coder-v2.json \\
           --cases cases-robustness.json --html runs/comparison.html
 
-It answers in order: is the difference larger than the noise, where did it come from, whom does it help? Words and
-figures are report.py's; here are the panel of all trials, the tables, their drawings, and last the style sheet.
+Words and figures are report.py's; here are the panel of all trials, the tables, their drawings, and last the style.
 """
 
 import difflib
@@ -20,7 +19,8 @@ from report import NOT_MEASURED, ON_NOISE, SIDES, Ends, Words, clean, clip, ends
 
 PAGE_ROWS = 1_000  # changed cases, cases in file order, and slices
 FOLD_FROM = 300  # a panel of more cases folds its unchanged ones
-OPENED_CHARACTERS = 8_000_000  # of opened cases, so that the page stays under 20 MB
+OPENED_BYTES = 8_000_000  # of opened cases, so that the page stays under 20 MB
+DRAWN_TRIALS = 50  # of a case's row, for the same reason; a case that opens lists them all
 SHOWN_CHARACTERS = 4_000  # of one input or output
 MARKED_WORK = 30_000_000  # pairs of words that difflib may compare, about a second
 
@@ -32,21 +32,22 @@ MARKED_WORK = 30_000_000  # pairs of words that difflib may compare, about a sec
 # None; output, and raw (the reply as it came), any JSON value.
 
 
+def _outcome(verdict: str | None, score: Any, output: Any, error: str | None, raw: Any = None) -> dict[str, Any]:
+    return {"verdict": verdict, "score": score, "output": output, "error": error, "raw": raw}
+
+
 def record_panel(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet) -> list[dict[str, Any]]:
     """Return the panel of two run records that harness.compare accepts, in the case file's order."""
-    def outcome(row: dict[str, Any]) -> dict[str, Any]:
-        error = "{type}: {message}".format(**row["error"]) if "error" in row else None
-        return {"verdict": row["verdict"], "score": int(row["verdict"] == "pass"), "output": row.get("output"),
-                "error": error, "raw": row["metadata"] or None}
-
+    rows: dict[str, dict[str, Any]] = {
+        case.id: {"case_id": case.id, "source": case.tags.get("source"), "input": case.input,
+                  "expected": case.expected, "trials": []} for case in case_set.cases}
     others = {(row["case_id"], row["trial"]): row for row in candidate["results"]}
-    trials: dict[str, list[dict[str, Any]]] = {}
     for row in baseline["results"]:
-        trials.setdefault(row["case_id"], []).append({
-            "seed": row.get("seed"), "baseline": outcome(row),
-            "candidate": outcome(others[row["case_id"], row["trial"]])})
-    return [{"case_id": case.id, "source": case.tags.get("source"), "input": case.input, "expected": case.expected,
-             "trials": trials[case.id]} for case in case_set.cases if case.id in trials]
+        one, other = (_outcome(side["verdict"], int(side["verdict"] == "pass"), side.get("output"),
+                               "{type}: {message}".format(**side["error"]) if "error" in side else None,
+                               side["metadata"] or None) for side in (row, others[row["case_id"], row["trial"]]))
+        rows[row["case_id"]]["trials"].append({"seed": row.get("seed"), "baseline": one, "candidate": other})
+    return [row for row in rows.values() if row["trials"]]
 
 
 def pair_panel(pair: Any) -> list[dict[str, Any]]:
@@ -57,7 +58,7 @@ def pair_panel(pair: Any) -> list[dict[str, Any]]:
         if trial is None:
             return None
         verdict = "incomplete" if trial.score is None else ("pass" if trial.score else "fail") if passes else None
-        return {"verdict": verdict, "score": trial.score, "output": trial.output, "error": trial.reason, "raw": None}
+        return _outcome(verdict, trial.score, trial.output, trial.reason)
 
     rows = []
     for case, *sides in zip(pair.cases, *(side.trials for side in pair.sides)):
@@ -90,7 +91,8 @@ def _row(head: str, *cells: str, kind: str = "") -> str:
 
 
 def _numbers(*values: object, kind: str = "") -> str:
-    return "".join(f"<td{_class('n', 'null' if value == NOT_MEASURED else kind)}>{value}</td>" for value in values)
+    return "".join(f"<td{_class('n', 'null' if value == NOT_MEASURED else kind)}>{escape(str(value))}</td>"
+                   for value in values)
 
 
 def _table(caption: str, head: str, body: str, kind: str = "small", style: str = "") -> str:
@@ -113,8 +115,8 @@ def _bar(value: float, most: float, line: float | None = None) -> str:
                     + f'<line class="edge" x1="{at}" x2="{at}" y1="10%" y2="90%"/>' * bool(at))
 
 
-def _sign(value: float | None) -> str:
-    return "none" if not value else "up" if value > 0 else "down"
+def _sign(value: float) -> str:
+    return "up" if value > 0 else "down" if value else "none"
 
 
 def _sentences(facts: dict[str, str], *names: str) -> str:
@@ -190,7 +192,7 @@ def _noise_section(words: Words) -> str:
         title = f"{row.label}: {words.span(row.ends)}" + ", below the distribution of the bootstrap's mean" * bool(bars)
         decides = ' <b class="tag">decides</b>' * (row.kind == "decides")
         point = None if row.kind == "noise" else words.difference
-        body += _row(f"{row.label}{decides}<small>{row.basis}: {_esc(row.note)}</small>",
+        body += _row(f"{row.label}{decides}<small>{_esc(row.basis)}: {_esc(row.note)}</small>",
                      plot.interval(title, row.ends, point, row.kind, bars, "88%" if bars else "50%"),
                      _numbers(words.span(row.ends), kind="span"), kind="tall" if bars else "")
     return _table("95% intervals of the difference, candidate minus baseline, on one scale",
@@ -266,12 +268,12 @@ class _Panel:
         self.words, self.span = words, (words.high - words.low) or 1
         self.rows = {row["case_id"]: row for row in panel}
         self.changed = {case["case_id"]: case for case in words.changed()}
-        figures = self.changed | {case_id: self.same(row) for case_id, row in self.rows.items()
-                                  if case_id not in self.changed}
+        figures = {case_id: self.same(row) for case_id, row in self.rows.items()} | self.changed
         self.cells = dict(zip(figures, words.case_cells(list(figures.values()))))
         self.numbers = {case_id: number for number, case_id in enumerate(self.rows, start=1)}
-        self.trials = max((len(row["trials"]) for row in panel), default=0)
-        self.room, self.work, self.closed = OPENED_CHARACTERS, MARKED_WORK, 0
+        self.most = max((len(row["trials"]) for row in panel), default=0)
+        self.trials = min(self.most, DRAWN_TRIALS)
+        self.room, self.work, self.closed = OPENED_BYTES, MARKED_WORK, 0
 
     def same(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the figures of a case that did not change: its mean score, the same on both sides."""
@@ -284,9 +286,10 @@ class _Panel:
     def table(self, caption: str, body: str) -> str:
         width = min(14 * self.trials, 420)
         trials = f"Trials 1–{self.trials}" if self.trials > 1 else "Trial"
-        strips = f'<th scope="col" style="width:{max(80, width + 18)}px">{trials}</th>'
+        trials += f" of {self.most}" * (self.most > self.trials)
+        strips = f'<th scope="col" style="width:{max(80, width + 18)}px">{trials}</th>' * bool(self.trials)
         wide = [f'<th scope="col" class="n wide">{name}</th>' for name in ("before", "after", "better →", "by chance")]
-        head = _heads("Case") + strips * bool(self.trials) + "".join(wide[:3]) + _heads("#diff.") + wide[3]
+        head = _heads("Case") + strips + "".join(wide[:3]) + _heads("#diff.") + wide[3]
         return _table(caption, head, body, "panel", f' style="min-width:{width + 230}px"')
 
     def across(self, inner: str) -> str:
@@ -301,11 +304,12 @@ class _Panel:
             name = f'<a href="#case-{self.numbers[case_id]}">{name}</a>'
         elif row:
             anchor = f' id="case-{self.numbers[case_id]}"'
-            inner = self.opened(row) if self.room > 0 else ""
-            self.room -= len(inner)
-            self.closed += not inner
-            if inner:
+            if self.room > 0:
+                inner = self.opened(row)
+                self.room -= len(inner.encode())
                 name = f'<details><summary>{name}</summary><div class="in">{inner}</div></details>'
+            else:
+                self.closed += 1
         before, after, difference, chance = self.cells[case_id]
         moved = changed["difference"] if changed else 0
         bar = (f'<rect class="{_sign(moved)}" x="{50 + 50 * min(moved / self.span, 0):.2f}%" y="9" height="12" '
@@ -319,7 +323,7 @@ class _Panel:
         """Return all trials of a case: the baseline's line above the candidate's, a seed a column."""
         paths = dict.fromkeys(("won", "lost", *TRIAL_MARKS, "score"), "")
         told: dict[str, list[str]] = {side: [] for side in SIDES}
-        for i, trial in enumerate(row["trials"]):
+        for i, trial in enumerate(row["trials"][:self.trials]):
             before, after = ((trial[side] or {}).get("score") for side in SIDES)
             if before is not None and after is not None and before != after:
                 paths["won" if after > before else "lost"] += f"M{14 * i + .5},0h13v28h-13z"
@@ -347,7 +351,7 @@ class _Panel:
         for number, trial in enumerate(row["trials"], start=1):
             seed = "" if trial["seed"] is None else f"<small>seed {_esc(trial['seed'])}</small>"
             sides = [trial[side] for side in SIDES]
-            marked = self.differences(*(_shown(side["output"]) if side else "" for side in sides))
+            marked = self.differences(*(_shown(side and side["output"]) for side in sides))
             body += _row(f"{number}{seed}", *map(self.outcome, sides, marked))
         return (f'{given}<table class="trials"><caption>Trials; what differs between two outputs is marked</caption>'
                 f'<thead><tr>{_heads("Trial", "Baseline", "Candidate")}</tr></thead><tbody>{body}</tbody></table>')
@@ -399,11 +403,11 @@ class _Panel:
 
 def _panel_section(words: Words, panel: Sequence[dict[str, Any]]) -> str:
     rows = _Panel(words, panel)
-    scored = any(outcome and not outcome["verdict"] for row in panel for trial in row["trials"]
-                 for outcome in (trial[side] for side in SIDES))
-    marks = ", ".join(map(_mark, TRIAL_MARKS)) + ", other scores as columns of their height" * scored
-    legend = (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a tinted column is a "
-              "pair that differs. Open a case to read it." if panel else "A comparison does not hold the trials "
+    scored = any(trial[side] and not trial[side]["verdict"] for row in panel for trial in row["trials"]
+                 for side in SIDES)
+    legend = (", ".join(map(_mark, TRIAL_MARKS)) + ", other scores as columns of their height" * scored
+              + ": the baseline’s trials above, the candidate’s with the same seeds below; a tinted column is a pair "
+              "that differs. Open a case to read it." if panel else "A comparison does not hold the trials "
               "themselves. Its two run records do; report.py --runs shows them here.")
     first, left_out, last = ends_of(list(rows.changed), PAGE_ROWS)
     between = rows.across(f"{left_out} changed cases between these are left out here; comparison.json has them")
@@ -449,21 +453,17 @@ PLANS = {"source_groups": "source groups", "cases": "cases", "trials": "trials a
 def _plan_section(words: Words) -> str:
     half, plan = (words.get(key) or {} for key in ("half_width", "plan"))
     most = max(half.get(key) or 0 for key in PURCHASES) or 1
-    body = "".join(_row(name, _bar(half.get(key) or 0, most), _numbers(words.plain(half.get(key))))
-                   for key, name in PURCHASES.items())
     out = _table("Half of the 95% interval’s width, and what would narrow it",
-                 _heads("Bought", "drawn", "#half-width"), body)
+                 _heads("Bought", "drawn", "#half-width"),
+                 "".join(_row(name, _bar(half.get(key) or 0, most), _numbers(words.plain(half.get(key))))
+                         for key, name in PURCHASES.items()))
     if plan:
         wanted = " or ".join(f"{plan[key]} {name}" for key, name in PLANS.items() if plan.get(key) is not None)
-        out += (f"<p>A half-width of {words.plain(plan['half_width'])} needs {wanted or NOT_MEASURED}"
-                + _esc(f" ({plan['reason']})" if plan.get("reason") else "") + ".</p>")
-    reason = f"<p>Not measured: {_esc(half['reason'])}.</p>" if half.get("reason") else ""
-    return out + _sentences(words.facts(), "detectable") + reason
-
-
-def _warnings_section(words: Words) -> str:
-    items = "".join(f"<li>{_esc(message)}; <b>{_esc(advice)}</b></li>" for message, advice in words.warnings())
-    return f"<ol>{items}</ol>" if items else "<p>None.</p>"
+        reason = f" ({plan['reason']})" if plan.get("reason") else ""
+        out += (f"<p>A half-width of {words.plain(plan['half_width'])} needs "
+                f"{_esc((wanted or NOT_MEASURED) + reason)}.</p>")
+    return out + _sentences(words.facts(), "detectable") + (
+        f"<p>Not measured: {_esc(half['reason'])}.</p>" if half.get("reason") else "")
 
 
 def _flat(value: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -493,11 +493,7 @@ def _measured_section(words: Words, manifests: Sequence[dict[str, Any]]) -> str:
 
 def html_report(comparison: dict[str, Any], panel: Sequence[dict[str, Any]] = (),
                 manifests: Sequence[dict[str, Any]] = ()) -> str:
-    """Return a comparison as one HTML page.
-
-    panel is record_panel's or pair_panel's rows; manifests are the two run records' own. Without them the page shows
-    what the comparison holds.
-    """
+    """Return a comparison as one HTML page, with the trials of a panel and the two run records' manifests if given."""
     words = Words(comparison, minus="−")
     left_out = {row["case_id"] for row in words.get("excluded") or ()}
     panel = [row for row in panel if row["case_id"] not in left_out]
@@ -508,11 +504,13 @@ def html_report(comparison: dict[str, Any], panel: Sequence[dict[str, Any]] = ()
         what = [clip(clean(words.get(side, key)), 60) for key in ("model", "prompt") if words.get(side, key)]
         facts.append((side, words.plain(words.overall.get(side)), " · ".join([words.side(side), *what])))
     facts.append(("cases", moved, same))
+    warnings = "".join(f"<li>{_esc(message)}; <b>{_esc(advice)}</b></li>" for message, advice in words.warnings())
+    warnings = f"<ol>{warnings}</ol>" if warnings else "<p>None.</p>"
     sections = [("noise", "Is it larger than the noise?", _noise_section(words)),
                 ("where", "Where did it come from?", _panel_section(words, panel)),
                 ("whom", "Whom does it help?", _slices_section(words)),
                 ("next", "What to buy next", _plan_section(words)),
-                ("warnings", f"Warnings ({len(words.warnings())})", _warnings_section(words)),
+                ("warnings", f"Warnings ({len(words.warnings())})", warnings),
                 ("measured", "How it was measured", _measured_section(words, manifests))]
     title = _esc(f"{words.side('candidate')} against {words.side('baseline')}")
     known = "".join(f"<div><dt>{name}</dt><dd>{_esc(value)} <small>{_esc(note)}</small></dd></div>"

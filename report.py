@@ -5,13 +5,12 @@
     inbox-triage-robustness, 9 source groups, 5 trials a case.
     ...
 
-Reads a comparison that compare.py wrote and, for the trials themselves, with --runs and --cases its two run records
-and their case set. Prints text, or writes --markdown and --html files. Exit status: 0 done, 1 refused or bad input (one
-`error:` line, nothing written), 2 bad usage, 130 interrupted.
+Reads a comparison that compare.py wrote and, to show every trial on the page, its two run records and their case set.
+Prints text, or writes --markdown and --html files. Exit status: 0 done, 1 refused or bad input (one `error:` line,
+nothing written), 2 bad usage, 130 interrupted.
 
-No statistics here: every figure is the comparison's own, and what is null there is "not measured" with its reason.
-Text, Markdown and page share the words and figures (Words), the scale of drawings (Scale) and the rule that makes names
-harmless (clean), so that none says what another does not.
+No statistics here: every figure is the comparison's own, and what is null there is "not measured". Text, Markdown and
+page take words and figures from Words, their scale from Scale, and make names harmless with clean.
 """
 
 import os
@@ -23,6 +22,7 @@ import argparse
 import json
 import math
 import re
+import shutil
 import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ import harness
 NOT_MEASURED = "not measured"
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 TEXT_ROWS = 40  # changed cases and slices on a terminal
+SHOWN_NAMES = 10  # of a list within a sentence
 SIDES = ("baseline", "candidate")
 ON_NOISE = ("noise", "nothing", "bounds", "incomplete baseline", "incomplete candidate")  # of Words.facts
 
@@ -42,10 +43,9 @@ Ends = Sequence[float] | None  # an interval's two ends, None where it is not me
 
 
 def clean(value: object, keep: str = "") -> str:
-    """Return a value as text in which whatever steers a screen or hides on it is spelled out as an escape.
+    """Return a value, JSON if it is no text, with whatever steers a screen or hides on it spelled out as an escape.
 
-    That is control characters, line ends, direction overrides, lone surrogates, unassigned characters. Those in `keep`
-    stay, and so do the joiners that scripts and emoji need. A value that is no text becomes its JSON.
+    Characters in `keep` stay, and so do the joiners that scripts and emoji need.
 
     >>> clean("a\\tb\\u202ec")
     'a\\\\tb\\\\u202ec'
@@ -64,18 +64,13 @@ def columns(text: str) -> int:
     >>> columns("abc"), columns("日本"), columns("e\\u0301")
     (3, 4, 1)
     """
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.category(char) in ("Mn", "Me") or "\u1160" <= char <= "\u11ff"
-               else 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
+    return len(text) if text.isascii() else sum(
+        0 if unicodedata.category(char) in ("Mn", "Me") or "\u1160" <= char <= "\u11ff"
+        else 1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
 
 
 def beginning(text: str, width: int) -> str:
-    """Return the longest beginning of a text that takes at most `width` columns.
-
-    >>> beginning("日本語", 5)
-    '日本'
-    """
+    """Return the longest beginning of a text that takes at most `width` columns."""
     end = 4 * width + 8  # marks stacked without end take no columns, but they do take a screen
     while columns(text[:end]) > width:
         end -= 1
@@ -99,12 +94,12 @@ def many(number: object, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def ends_of(rows: Sequence[Any], limit: int) -> tuple[Sequence[Any], int, Sequence[Any]]:
-    """Return the first and the last of rows that are more than limit, and how many between them are left out.
+def some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN_NAMES]) + (f" and {len(names) - SHOWN_NAMES} more" if names[SHOWN_NAMES:] else "")
 
-    >>> ends_of([1, 2, 3, 4, 5], 2)
-    ([1], 3, [5])
-    """
+
+def ends_of(rows: Sequence[Any], limit: int) -> tuple[Sequence[Any], int, Sequence[Any]]:
+    """Return the first of rows that are more than limit, how many are left out after them, and the last."""
     if len(rows) <= limit:
         return rows, 0, []
     return rows[:limit - limit // 2], len(rows) - limit, rows[len(rows) - limit // 2:]
@@ -125,22 +120,14 @@ class Scale(NamedTuple):
         return min(1.0, max(0.0, (float(value) - self.low) / (self.high - self.low)))
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return the ticks, each with its label, as short as the step allows.
-
-        >>> Scale(-0.016, 0.076, 0.02).ticks()
-        [(0.0, '0'), (0.02, '+0.02'), (0.04, '+0.04'), (0.06, '+0.06')]
-        """
+        """Return the ticks, each with its label, as short as the step allows."""
         places = max(0, -math.floor(math.log10(self.step) + 1e-9))
         return [(k * self.step, f"{k * self.step:+.{places}f}" if k else "0")
                 for k in range(math.ceil(self.low / self.step), math.floor(self.high / self.step) + 1)]
 
 
 def scale_of(values: Sequence[float | None]) -> Scale:
-    """Return a scale of at most 6 ticks that holds zero and all values that are not None, with some air at both ends.
-
-    >>> scale_of([0, 10])
-    Scale(low=-0.8, high=10.8, step=2.0)
-    """
+    """Return a scale of at most 6 ticks that holds zero and all values but None, with some air at both ends."""
     numbers = [0.0, *(float(value) for value in values if value is not None)]
     low, high = (min(numbers), max(numbers)) if any(numbers) else (-0.1, 0.1)
     low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
@@ -193,7 +180,7 @@ class Words:
         self.counts = ", ".join(f"{self.count(key)} {key}" for key in ("better", "worse", "same"))
 
     def get(self, *path: str) -> Any:
-        """Return what stands at a path of keys, None where any of them is missing or null."""
+        """Return what stands at a path of keys, None where one is missing."""
         value: Any = self.comparison
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
@@ -233,14 +220,13 @@ class Words:
 
     def verdict(self) -> tuple[str, str]:
         """Return the verdict as a word, and the sentences that say what it rests on."""
-        decision, unit, gate = self.get("decision") or {}, self.unit, self.get("decision", "gate")
-        word, interval = decision.get("verdict") or "undecided", decision.get("interval_95")
+        decision, unit = self.get("decision") or {}, self.unit
+        word, interval, gate = decision.get("verdict") or "undecided", decision.get("interval_95"), decision.get("gate")
         rests = f"the 95% interval by {unit}, {self.span(interval)},"
         loss = f"a loss of {self.plain(self.margin)}" if self.margin else "a difference of zero"
         gain = f"the gain worth shipping, {self.signed(self.gain)}" if self.gain else "zero"
         tolerated = f"the loss that is tolerated, {self.signed(-self.margin)}" if self.margin else "zero"
-        why = {"better": f"all of {rests} lies above {gain}.",
-               "worse": f"all of {rests} lies below {tolerated}.",
+        why = {"better": f"all of {rests} lies above {gain}.", "worse": f"all of {rests} lies below {tolerated}.",
                "equivalent": f"the 90% interval by {unit}, {self.span(decision.get('interval_90'))}, lies within "
                              f"{self.plain(self.margin)} of zero.",
                "not worse": f"{rests} rules out {loss}, but does not lie above {gain}.",
@@ -251,62 +237,61 @@ class Words:
         said = [f"The candidate scores {after}, the baseline {before}: a difference of {self.signed(self.difference)}.",
                 why[0].upper() + why[1:]]
         if word == "undecided" and decision.get("groups_needed"):
-            said.append(f"About {decision['groups_needed']} {unit}s would decide a difference of this size; there are "
-                        f"{self.count('cases' if unit == 'case' else 'source_groups')}.")
-        also = [clean(claim) for claim in decision.get("claims") or [] if claim != word]
-        said += [f"It is also {' and '.join(also)}."] * bool(also)
-        said += [f"The gate ({clean(gate)}) is {'' if decision.get('gate_met') else 'not '}met."] * bool(gate)
+            there = self.count("cases" if unit == "case" else "source_groups")
+            said.append(f"About {decision['groups_needed']} {unit}s would decide a difference of this size; "
+                        f"there are {there}.")
+        if also := [clean(claim) for claim in decision.get("claims") or [] if claim != word]:
+            said.append(f"It is also {' and '.join(also)}.")
+        if gate:
+            said.append(f"The gate ({clean(gate)}) is {'' if decision.get('gate_met') else 'not '}met.")
         return clean(word), " ".join(said)
 
     def intervals(self) -> list[Interval]:
         """Return the rows of the first drawing, the one that decides first."""
-        overall, noise, pairs = self.overall, self.get("noise_floor") or {}, self.get("trial_pairs")
-        flip, largest = overall.get("source_sign_flip") or {}, noise.get("largest_difference")
+        get, noise, pairs = self.overall.get, self.get("noise_floor") or {}, self.get("trial_pairs")
+        flip, largest = get("source_sign_flip") or {}, noise.get("largest_difference")
         cases, groups = many(self.count("cases"), "case"), many(self.count("source_groups"), "group")
-
-        def row(label: str, basis: str, how: Any, ends: Ends, kind: str = "contrast", reason: Any = None) -> Interval:
-            return Interval(label, basis, clean((how if ends else reason) or "none was computed"), ends, kind)
-
         by, basis = ("case", cases) if self.unit == "case" else ("source", groups)
         rows = [
-            row(f"By {by}, sign-flip", basis, flip.get("method"), flip.get("interval_95"), "decides",
-                flip.get("reason")),
-            row("By source, bootstrap", groups, overall.get("source_cluster_method"),
-                overall.get("source_cluster_interval_95")),
-            row("By case, bootstrap", cases, overall.get("exact_method"), overall.get("exact_interval_95"), "exact"),
-            row("By case, seeded", cases, f"{self.get('resamples')} resamples, seed {self.get('seed')}",
-                overall.get("interval_95")),
-            row("By trial", many(sum(pairs.values()), "pair") if pairs else "all pairs",
-                "as if every trial were independent: for contrast only", overall.get("trial_level_interval_95"),
-                reason=overall.get("trial_level_reason")),
-            row("Noise floor", many(noise.get("splits") or "no", "split"),
-                "halves of the baseline's own trials against each other, at most",
-                None if largest is None else [-largest, largest], "noise", noise.get("reason"))]
-        return rows[:1] + rows[2:] if by == "case" else rows  # each its own source: both bootstraps are one
+            (f"By {by}, sign-flip", basis, flip.get("interval_95"), "decides", flip.get("method"), flip.get("reason")),
+            ("By source, bootstrap", groups, get("source_cluster_interval_95"), "contrast",
+             get("source_cluster_method"), None),
+            ("By case, bootstrap", cases, get("exact_interval_95"), "exact", get("exact_method"), None),
+            ("By case, seeded", cases, get("interval_95"), "contrast",
+             f"{self.get('resamples')} resamples, seed {self.get('seed')}", None),
+            ("By trial", many(sum(pairs.values()), "pair") if pairs else "all pairs", get("trial_level_interval_95"),
+             "contrast", "as if every trial were independent: for contrast only", get("trial_level_reason")),
+            ("Noise floor", many(noise.get("splits") or "no", "split"),
+             None if largest is None else [-largest, largest], "noise",
+             "halves of the baseline's own trials against each other, at most", noise.get("reason"))]
+        if by == "case":  # each its own source: both bootstraps are one
+            del rows[1]
+        return [Interval(label, basis, clean((method if ends else reason) or "none was computed"), ends, kind)
+                for label, basis, ends, kind, method, reason in rows]
 
     def slices(self) -> list[Slice]:
         """Return the slices in the comparison's order."""
         rows = []
-        for tag, value, figures in ((tag, value, figures) for tag, values in (self.get("slices") or {}).items()
-                                    for value, figures in values.items()):
-            flip, missing = figures.get("source_sign_flip") or {}, figures.get("incomplete") or {}
-            same, ends = ", ".join(figures.get("same_cases_as") or ()), flip.get("interval_95")
-            marks = {"*": figures.get("few_cases") and MARKS["*"], "-": flip.get("reason"),
-                     "=": same and f"same cases as {same}",
-                     "?": any(missing.values()) and "incomplete trials: {baseline} before, {candidate} after".format(
-                         **missing)}
-            cells = [str(figures["cases"]), str(figures.get("source_groups", NOT_MEASURED)),
-                     *(self.plain(figures[side]) for side in SIDES), self.signed(figures["difference"]),
-                     self.span(ends), self.chance(figures.get("adjusted_p_value"))]
-            rows.append(Slice(clean(tag), clean(value), figures["difference"], cells, ends,
-                              figures.get("exact_interval_95"), {key: clean(marks[key]) for key in marks if marks[key]}))
+        for tag, values in (self.get("slices") or {}).items():
+            for value, figures in values.items():
+                flip, missing = figures.get("source_sign_flip") or {}, figures.get("incomplete") or {}
+                same, ends = some(figures.get("same_cases_as") or ()), flip.get("interval_95")
+                marks = {"*": figures.get("few_cases") and MARKS["*"], "-": flip.get("reason"),
+                         "=": same and f"same cases as {same}",
+                         "?": any(missing.values()) and
+                         "incomplete trials: {baseline} before, {candidate} after".format(**missing)}
+                cells = [str(figures["cases"]), str(figures.get("source_groups", NOT_MEASURED)),
+                         *(self.plain(figures[side]) for side in SIDES), self.signed(figures["difference"]),
+                         self.span(ends), self.chance(figures.get("adjusted_p_value"))]
+                rows.append(Slice(clean(tag), clean(value), figures["difference"], cells, ends,
+                                  figures.get("exact_interval_95"),
+                                  {mark: clean(words) for mark, words in marks.items() if words}))
         return rows
 
     def changed(self) -> list[dict[str, Any]]:
         """Return the changed cases, the largest loss first; ties stay in the case file's order."""
-        rows = [{"difference": case["candidate"] - case["baseline"], "by_chance": None, **case}
-                for case in self.get("cases") or []]
-        return sorted(rows, key=lambda row: row["difference"])
+        return sorted(({"difference": case["candidate"] - case["baseline"], "by_chance": None, **case}
+                       for case in self.get("cases") or []), key=lambda row: row["difference"])
 
     def case_cells(self, cases: Sequence[dict[str, Any]]) -> list[list[str]]:
         """Return before, after, difference and by chance of each case; the first three in as few places as hold all."""
@@ -318,51 +303,45 @@ class Words:
 
     def facts(self) -> dict[str, str]:
         """Return a sentence on each further figure, by name; what the comparison does not hold has none."""
-        get, said = self.get, {}
-        pairs, chance, noise = get("trial_pairs"), get("changed_by_chance") or {}, get("noise_floor") or {}
+        get, plain = self.get, self.plain
+        pairs, moved, noise = get("trial_pairs"), get("changed_by_chance", "trials_moved"), get("noise_floor") or {}
+        said = {name: f"{what} {NOT_MEASURED}: {reason}." for name, what, reason in (
+            ("pairs", "Trial pairs are", get("trial_pairs_reason")),
+            ("chance", "What moves by chance is", get("changed_by_chance", "reason"))) if reason}
         if pairs:
             said["pairs"] = ("Of {} of trials {both_pass} pass in both, {only_candidate} only in the candidate, "
                              "{only_baseline} only in the baseline, {neither} in neither.").format(
                                  many(sum(pairs.values()), "pair"), **pairs)
-        elif get("trial_pairs_reason"):
-            said["pairs"] = f"Trial pairs are {NOT_MEASURED}: {get('trial_pairs_reason')}."
-        if chance.get("trials_moved"):
-            first = chance["trials_moved"][0]
-            moved = f"{many(first['observed'], 'case')} moved by at least {many(first['at_least'], 'trial')}"
-            said["chance"] = (f"{moved}; had only the sampling changed, {self.plain(first['expected'], 2)} would be "
-                              "expected to.")
-        elif chance.get("reason"):
-            said["chance"] = f"What moves by chance is {NOT_MEASURED}: {chance['reason']}."
+        if moved:
+            said["chance"] = (f"{many(moved[0]['observed'], 'case')} moved by at least "
+                              f"{many(moved[0]['at_least'], 'trial')}; had only the sampling changed, "
+                              f"{plain(moved[0]['expected'], 2)} would be expected to.")
         if noise.get("mean_difference") is not None:
             gate, share = noise.get("gate"), noise.get("gate_tripped_share")
-            often = (f"on a share of them that is {NOT_MEASURED}: {noise.get('reason')}" if share is None else
-                     f"on a share of {self.plain(share, 4)} of them" if share else "on none of them")
-            mean, largest = self.plain(noise["mean_difference"]), self.plain(noise.get("largest_difference"))
+            often = (f"a share of them that is {NOT_MEASURED}: {noise.get('reason')}" if share is None else
+                     f"a share of {plain(share, 4)} of them" if share else "none of them")
+            claim = f"The gate ({gate}) would answer wrongly" if gate else "A gain or a loss would be claimed"
             said["noise"] = (
                 f"Two halves of the baseline's own trials ({noise.get('trials_per_half')} a half, "
-                f"{many(noise.get('splits'), 'split')}) differ by {mean} on average and by {largest} at most. "
-                + (f"The gate ({gate}) would answer wrongly {often}." if gate else
-                   f"A gain or a loss would be claimed {often}."))
+                f"{many(noise.get('splits'), 'split')}) differ by {plain(noise['mean_difference'])} on average and by "
+                f"{plain(noise.get('largest_difference'))} at most. {claim} on {often}.")
         for side in SIDES:
-            missing = get("incomplete", side) or {}
-            if missing.get("trials"):
-                reasons = ", ".join(f"{name} {count}" for name, count in (missing.get("reasons") or {}).items())
-                said[f"incomplete {side}"] = f"Incomplete trials of the {side}: {missing['trials']} ({reasons})."
-        if get("incomplete", "difference_bounds"):
+            if count := get("incomplete", side, "trials"):
+                reasons = [f"{name} {n}" for name, n in (get("incomplete", side, "reasons") or {}).items()]
+                said[f"incomplete {side}"] = f"Incomplete trials of the {side}: {count} ({some(reasons)})."
+        if bounds := get("incomplete", "difference_bounds"):
             said["bounds"] = (f"Were all incomplete trials to go against the candidate, or all for it, the difference "
-                              f"would be {' or '.join(map(self.signed, get('incomplete', 'difference_bounds')))}.")
+                              f"would be {' or '.join(map(self.signed, bounds))}.")
         if get("nothing_moved"):
-            share = self.plain(get("nothing_moved", "excluded_share"), 4)
             said["nothing"] = (f"Nothing moved, which is no proof of sameness: with "
                                f"{many(get('nothing_moved', 'groups'), self.unit)}, only that more than a share of "
-                               f"{share} of them change is excluded.")
+                               f"{plain(get('nothing_moved', 'excluded_share'), 4)} of them change is excluded.")
         if get("detectable_difference") is not None:
             said["detectable"] = ("The smallest difference that this set detects at 80% power is "
-                                  f"{self.plain(get('detectable_difference'))}.")
+                                  f"{plain(get('detectable_difference'))}.")
         if get("slices_compared"):
-            allowed = f"; the adjusted p-values allow for that ({get('adjusted_method')})"
-            compared = f"{many(get('slices_compared'), 'slice')} compared"
-            said["slices"] = f"{compared}{allowed * bool(get('adjusted_method'))}."
+            said["slices"] = f"{many(get('slices_compared'), 'slice')} compared" + (
+                f"; the adjusted p-values allow for that ({method})." if (method := get("adjusted_method")) else ".")
         return {name: clean(sentence) for name, sentence in said.items()}
 
     def warnings(self) -> list[tuple[str, str]]:
@@ -372,16 +351,16 @@ class Words:
     def recipe(self) -> list[tuple[str, Any, Any]]:
         """Return all that is needed to reproduce the comparison: (what, the baseline's, the candidate's)."""
         get = self.get
-        identities = [(what.replace("_", " "), f"{get(what, 'name')} sha256 {get(what, 'sha256')}")
-                      for what in ("case_set", "task") if get(what)]
-        shared = [*identities, ("trials a case", get("trials") or "uneven"), ("resamples", get("resamples")),
-                  ("seed", get("seed")), ("scores", f"{self.low} to {self.high}"), ("unscored trials", get("missing")),
-                  ("gain worth shipping", self.gain), ("loss tolerated", self.margin),
-                  ("comparison version", get("comparison_version")), ("tool version", get("tool_version"))]
+        shared: dict[str, Any] = {what.replace("_", " "): f"{get(what, 'name')} sha256 {get(what, 'sha256')}"
+                                  for what in ("case_set", "task") if get(what)}
+        shared |= {"trials a case": get("trials") or "uneven", "resamples": get("resamples"), "seed": get("seed"),
+                   "scores": f"{self.low} to {self.high}", "unscored trials": get("missing"),
+                   "gain worth shipping": self.gain, "loss tolerated": self.margin,
+                   "comparison version": get("comparison_version"), "tool version": get("tool_version")}
         own = {key: [get(side, key) for side in SIDES] for key in harness.SYSTEM_FIELDS}
         own["logs"] = [", ".join(f"{log['name']} sha256 {log['sha256']}" for log in get("logs", side) or [])
                        for side in SIDES]
-        return ([(name, value, value) for name, value in shared if value is not None]
+        return ([(name, value, value) for name, value in shared.items() if value is not None]
                 + [(key, one or "none", other or "none") for key, (one, other) in own.items() if one or other])
 
 
@@ -392,17 +371,14 @@ UNICODE, ASCII = ("├", "─", "┤", "●", "│", "┊", "…"), ("[", "-", "
 COLOURS = {"better": "32", "worse": "31", "undecided": "33", "equivalent": "36", "not worse": "36", "bold": "1"}
 
 
-def terminal_settings(stream: Any, environ: Any = os.environ) -> dict[str, Any]:
+def terminal_settings(stream: Any) -> dict[str, Any]:
     """Return text_report's width, unicode and colour for a stream: colour only on a terminal that wants it."""
     try:
         unicode = bool("".join(UNICODE).encode(stream.encoding or "ascii"))
     except (UnicodeEncodeError, LookupError):
         unicode = False
-    width = environ.get("COLUMNS", "")
-    if not width.isdecimal() and stream.isatty():
-        width = os.get_terminal_size(stream.fileno()).columns
-    colour = stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
-    return {"width": int(width or 0) or 80, "unicode": unicode, "colour": colour}
+    colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return {"width": shutil.get_terminal_size().columns, "unicode": unicode, "colour": colour}
 
 
 class _Screen:
@@ -418,11 +394,9 @@ class _Screen:
         text = clean(text).translate(dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F)))
         return text if self.unicode else text.encode("ascii", "backslashreplace").decode()
 
-    def paint(self, text: str, colour: str) -> str:
-        return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if self.colour and colour in COLOURS else text
-
     def heading(self, text: str, colour: str = "bold") -> None:
-        self.lines += ["", self.paint(text, colour)]
+        painted = self.colour and colour in COLOURS
+        self.lines += ["", f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if painted else text]
 
     def say(self, text: str, first: str = "  ", rest: str = "  ") -> None:
         """Add a text wrapped by words to the width; a word wider than that is broken."""
@@ -437,24 +411,20 @@ class _Screen:
             line, empty = f"{line}{word} ", False
         self.lines.append(line)
 
-    def table(self, rows: Sequence[Sequence[str]], left: Sequence[int] = (0,), signed: int = -1,
+    def table(self, rows: Sequence[Sequence[str]], left: Sequence[int] = (0,),
               draw: Callable[[int], list[str]] | None = None) -> None:
-        """Add lines: all but the `left` columns to the right, the first cut where it must be, a drawing beside them."""
+        """Add rows: all but the `left` columns to the right, the first cut where it must be, a drawing beside them."""
         rows = [["-" if cell == NOT_MEASURED else self.harmless(cell) for cell in row] for row in rows]
         widths = [max(map(columns, column)) for column in zip(*rows)]
         gap = 2 if sum(widths) + 2 * (len(widths) - 1) <= self.width else 1
         taken = sum(widths[1:]) + gap * (len(widths) - 1)
-        widths[0] = min(widths[0], max(12, self.width - taken))
+        widths[0] = min(widths[0], max(6, self.width - taken))
         room = min(60, self.width - taken - widths[0] - 2)
         drawings = draw(room) if draw and room >= 16 else [""] * len(rows)
         for row, drawing in zip(rows, drawings):
-            cells = []
-            for i, (cell, width) in enumerate(zip(row, widths)):
-                cell = clip(cell, width, self.glyphs[-1])
-                air = " " * (width - columns(cell))
-                if i == signed and cell.strip("+-.0"):
-                    cell = self.paint(cell, {"+": "better", "-": "worse"}.get(cell[0], ""))
-                cells.append(cell + air if i in left else air + cell)
+            cells = [clip(cell, width, self.glyphs[-1]) for cell, width in zip(row, widths)]
+            airs = [" " * (width - columns(cell)) for cell, width in zip(cells, widths)]
+            cells = [cell + air if i in left else air + cell for i, (cell, air) in enumerate(zip(cells, airs))]
             self.lines.append(f"{(' ' * gap).join(cells)}  {drawing}")
 
 
@@ -489,18 +459,9 @@ def _drawings(words: Words, rows: Sequence[tuple[Ends, float | None]], glyphs: S
 
 
 def text_report(comparison: dict[str, Any], width: int = 80, unicode: bool = True, colour: bool = False) -> str:
-    """Return a comparison as lines for a terminal of `width` columns (72 at least), ending in a newline.
-
-    Without unicode all is ASCII, other characters of names as escapes; colour adds ANSI codes.
-    """
+    """Return a comparison as lines for a terminal of `width` columns, 72 at least; all ASCII without unicode."""
     words, screen = Words(comparison), _Screen(width, unicode, colour)
     facts, glyphs, (word, sentences) = words.facts(), screen.glyphs, words.verdict()
-
-    def say_facts(*names: str) -> None:
-        for name in names:
-            if name in facts:
-                screen.say(facts[name])
-
     screen.say(f"{words.side('baseline')} against {words.side('candidate')}: {words.subject()}.", "", "")
     screen.heading(word.upper(), word)
     screen.say(sentences)
@@ -514,42 +475,42 @@ def text_report(comparison: dict[str, Any], width: int = 80, unicode: bool = Tru
     screen.say(f"< decides; {glyphs[4]} no difference; {glyphs[3]} the difference"
                + f"; {glyphs[5]} margin of {words.plain(words.margin)}" * bool(words.margin)
                + f"; {glyphs[5]} gain worth shipping, {words.signed(words.gain)}" * bool(words.gain) + ".")
-    for row in rows:
-        if row.ends is None:
-            screen.say(f"{row.label}: {NOT_MEASURED}: {row.note}.")
-    say_facts(*ON_NOISE)
+    for sentence in [f"{row.label}: {NOT_MEASURED}: {row.note}." for row in rows if row.ends is None] + [
+            facts[name] for name in ON_NOISE if name in facts]:
+        screen.say(sentence)
 
     screen.heading("Where did it come from?")
-    say_facts("pairs", "chance")
+    for name in ("pairs", "chance"):
+        if name in facts:
+            screen.say(facts[name])
     first, left_out, last = ends_of(words.changed(), TEXT_ROWS)
-    changed = [*first, *last]
-    if changed:
+    if changed := [*first, *last]:
         screen.table([("changed case, worst first", "before", "after", "diff.", "by chance"), *(
-            (case["case_id"], *cells) for case, cells in zip(changed, words.case_cells(changed)))], signed=3)
+            (case["case_id"], *cells) for case, cells in zip(changed, words.case_cells(changed)))])
+    else:
+        screen.say("No case changed.")
     if left_out:
         screen.lines.insert(len(screen.lines) - len(last),
                             f'  {left_out} between these are left out; the JSON has them under "cases"')
-    screen.lines += [] if changed else ["  No case changed."]
 
-    slices = words.slices()
-    if slices:
+    if slices := words.slices():
         screen.heading("Whom does it help?")
         shown = slices[:TEXT_ROWS]
         table = [("slice", "cases", "grp", "before", "after", "diff.", f"95% by {words.unit.split()[0]}", "adj. p", ""),
                  *((f"{row.tag}: {row.value}", *(cell.replace(" to ", " ") for cell in row.cells), "".join(row.marks))
                    for row in shown)]
         spans = [(row.by_source, row.difference) for row in shown]
-        screen.table(table, (0, 8), signed=5, draw=lambda room: _drawings(words, spans, glyphs, room))
+        screen.table(table, (0, 8), draw=lambda room: _drawings(words, spans, glyphs, room))
         if len(slices) > TEXT_ROWS:
             screen.say(f"{len(slices) - TEXT_ROWS} more slices are left out; the JSON has them.")
-        used = [f"{mark} {meaning}" for mark, meaning in MARKS.items() if any(mark in row.marks for row in shown)]
-        if used:
+        if used := [f"{mark} {meaning}" for mark, meaning in MARKS.items() if any(mark in row.marks for row in shown)]:
             screen.say("; ".join(used) + ".")
-        say_facts("slices")
+        if "slices" in facts:
+            screen.say(facts["slices"])
 
-    if words.warnings():
-        screen.heading("Warnings")
     for number, (message, advice) in enumerate(words.warnings(), start=1):
+        if number == 1:
+            screen.heading("Warnings")
         screen.say(clip(f"{message}; {advice}.", 1000), f"[{number}] ", "    ")
     return "".join(f"{line.rstrip()}\n" for line in screen.lines)
 
@@ -575,14 +536,14 @@ def _md_table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
     return ["", *(f"| {' | '.join(row)} |" for row in (head, rule, *rows)), ""]
 
 
-def _folded(summary: str, lines: list[str], note: str) -> list[str]:
-    """Return lines and a note (where it is not empty), behind a summary where they are many."""
-    lines += [note, ""] * bool(note)
+def _folded(summary: str, lines: list[str], note: str | int) -> list[str]:
+    """Return lines, and a note if there is one, behind a summary where they are many."""
+    lines += [str(note), ""] if note else []
     return ["", "<details>", f"<summary>{summary}</summary>", *lines, "</details>", ""] if len(lines) > 25 else lines
 
 
 def _markdown(words: Words, most_cases: int, most_slices: int, most_warnings: int) -> str:
-    facts, (word, sentences), warnings = words.facts(), words.verdict(), words.warnings()
+    facts, (word, sentences), warnings, slices = words.facts(), words.verdict(), words.warnings(), words.slices()
     baseline, candidate = (_code(words.side(side)) for side in SIDES)
     lines = [f"### {word[:1].upper()}{word[1:]}: {candidate} against {baseline}", "", _md(sentences, 2000), "",
              f"{_md(words.subject())}."]
@@ -590,16 +551,13 @@ def _markdown(words: Words, most_cases: int, most_slices: int, most_warnings: in
         [f"**{row.label} (decides)**" if row.kind == "decides" else row.label, _md(row.note, 200), row.basis,
          words.span(row.ends)] for row in words.intervals()], words=2)
     lines += [f"- {_md(facts[name])}" for name in ("pairs", "chance", *ON_NOISE) if name in facts]
-
-    slices = words.slices()
     if slices:
         table = _md_table(["slice", "mind", "cases", "groups", "before", "after", "difference", "from, to",
                            "adjusted p"], [[_code(f"{row.tag}: {row.value}"), _md("; ".join(row.marks.values()), 200),
-                                    *row.cells] for row in slices[:most_slices]], words=2)
+                                            *row.cells] for row in slices[:most_slices]], words=2)
         left_out = len(slices[most_slices:])
         lines += ["", f"**Slices**, with the 95% sign-flip interval by {words.unit}. {_md(facts.get('slices', ''))}",
-                  *_folded(f"{len(slices)} slices", table, f"{left_out} more slices are left out here." if left_out
-                           else "")]
+                  *_folded(f"{len(slices)} slices", table, left_out and f"{left_out} more slices are left out here.")]
     changed = words.changed()
     lines += ["", f"**Changed cases**, worst first: {words.counts}."]
     if changed:
@@ -607,8 +565,9 @@ def _markdown(words: Words, most_cases: int, most_slices: int, most_warnings: in
         shown = [*first, *last]
         table = _md_table(["case", "before", "after", "difference", "by chance"], [
             [_code(case["case_id"]), *cells] for case, cells in zip(shown, words.case_cells(shown))])
-        lines += _folded(f"{len(changed)} changed cases", table, f"{left_out} changed cases between the {len(first)} "
-                         f"worst and the {len(last)} best are left out here." if left_out else "")
+        lines += _folded(f"{len(changed)} changed cases", table, left_out and
+                         f"{left_out} changed cases between the {len(first)} worst and the {len(last)} best are left "
+                         "out here.")
     lines += ["", "**Warnings**", ""] * bool(warnings)
     lines += [f"{number}. {_md(f'{message}; {advice}.')}"
               for number, (message, advice) in enumerate(warnings[:most_warnings], start=1)]
@@ -622,14 +581,15 @@ def _markdown(words: Words, most_cases: int, most_slices: int, most_warnings: in
 def markdown_report(comparison: dict[str, Any]) -> str:
     """Return a comparison as Markdown for a pull request comment, within MARKDOWN_LIMIT characters.
 
-    What does not fit is left out, the least important first: the changed cases in the middle, then slices, then
-    warnings; the text says so, and the comparison has it all.
+    What does not fit is left out, the changed cases in the middle first, then slices, then warnings.
     """
     words = Words(comparison)
-    limits = (5000, 500, 100), (500, 500, 100), (200, 200, 100), (100, 100, 50), (50, 50, 20), (20, 20, 10), (10, 10, 5)
-    for step, most in enumerate(limits):
-        text = _markdown(words, *most) + (f"\nWhat does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is "
-                                          "left out; the comparison's JSON has it all.\n" * bool(step))
+    note = ""
+    for most in ((5000, 500, 100), (500, 500, 100), (200, 200, 100), (100, 100, 50), (50, 50, 20), (20, 20, 10),
+                 (10, 10, 5)):
+        text = _markdown(words, *most) + note
+        note = (f"\nWhat does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is left out; "
+                "the comparison's JSON has it all.\n")
         if len(text) <= MARKDOWN_LIMIT:
             break
     return text
@@ -642,7 +602,8 @@ def read_comparison(path: str) -> dict[str, Any]:
     """Return a comparison file's value; raise RunError for another kind of file or another version."""
     comparison: dict[str, Any] = files.expect("a comparison", files.read_bytes(path), path, "make one with compare.py")
     if comparison["comparison_version"] != "1":
-        raise files.RunError(f"{path}: comparison_version {comparison['comparison_version']!r}; this tool reads '1'")
+        raise files.RunError(f"{path}: comparison_version {comparison['comparison_version']!r:.60}; "
+                             "this tool reads '1'")
     return comparison
 
 
@@ -666,24 +627,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     if bool(args.runs) != bool(args.cases):
         parser.error("--runs and --cases go together")
     for path in filter(None, (args.markdown, args.html)):
-        files.check_folder(path)
+        files.check_folder(path, args.comparison, *args.runs or (), *[args.cases] * bool(args.cases))
     comparison, panel, manifests = read_comparison(args.comparison), [], []
     if args.runs:
         baseline, candidate = (harness.read_record(path) for path in args.runs)
         case_set = harness.load_cases(args.cases)
         harness.compare(baseline, candidate, case_set, args.runs)
         made_from = [baseline["manifest"]["case_set"], baseline["manifest"]["system"], candidate["manifest"]["system"]]
-        if made_from != [comparison["case_set"], comparison["baseline"], comparison["candidate"]]:
+        if made_from != [comparison.get(key) for key in ("case_set", *SIDES)]:
             raise files.RunError(f"{args.comparison} was not made from {' and '.join(args.runs)}; "
                                  "give the records it was made from, baseline first")
         panel = page.record_panel(baseline, candidate, case_set)
         manifests = [baseline["manifest"], candidate["manifest"]]
+    try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
+        text = text_report(comparison, **terminal_settings(sys.stdout))
+        markdown = markdown_report(comparison)
+        html = page.html_report(comparison, panel, manifests)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise files.RunError(f"{args.comparison}: not a whole comparison ({type(error).__name__}: {error}); "
+                             "make it again with compare.py") from error
     if args.table or not (args.markdown or args.html):
-        sys.stdout.write(text_report(comparison, **terminal_settings(sys.stdout)))
+        sys.stdout.write(text)
     if args.markdown:
-        files.write(args.markdown, markdown_report(comparison))
+        files.write(args.markdown, markdown)
     if args.html:
-        files.write(args.html, page.html_report(comparison, panel, manifests))
+        files.write(args.html, html)
     return 0
 
 

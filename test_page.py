@@ -11,6 +11,7 @@ import time
 import unittest
 from html import escape
 from html.parser import HTMLParser
+from unittest import mock
 
 import page
 import report
@@ -271,16 +272,24 @@ class PageTest(unittest.TestCase):
             self.assertTrue(said in text, said)
             self.assertIn("<summary>All 10000 cases in file order, those unchanged folded</summary>", text)
 
+    def test_wide_characters_and_many_trials_stay_light_too(self):
+        for count, trials, told in ((10_000, 5, "<th scope=\"col\" style=\"width:88px\">Trials 1–5</th>"),
+                                    (2_000, 300, "Trials 1–50 of 300</th>")):
+            comparison, rows = many_cases(count, 1, trials)
+            for row in rows:
+                row["input"] = {"text": "\U0001f600" * 3000}
+                row["trials"][1::2] = [trial | {"candidate": trial["candidate"] | {"verdict": "fail", "score": 0}}
+                                       for trial in row["trials"][1::2]]
+            text = page.html_report(comparison, rows)
+            self.assertLess(len(text.encode()), 20_000_000)
+            self.assertIn(told, text)
+
     def test_what_does_not_open_is_counted(self):
         comparison, rows = many_cases(60, 1)
         for row in rows:
             row["input"] = {"text": "<" * 4000}
-        whole = page.OPENED_CHARACTERS
-        try:
-            page.OPENED_CHARACTERS = 100_000
+        with mock.patch.object(page, "OPENED_BYTES", 100_000):
             text = page.html_report(comparison, rows)
-        finally:
-            page.OPENED_CHARACTERS = whole
         closed = int(re.search(r"(\d+) of the changed cases do not open here", text)[1])
         self.assertEqual(closed + text.count("<details><summary><bdi>"), 60)
 

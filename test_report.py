@@ -15,6 +15,7 @@ import os
 import re
 import tempfile
 import unittest
+from unittest import mock
 
 import files
 import harness
@@ -308,6 +309,14 @@ class TextTest(unittest.TestCase):
             comparison["noise_floor"] |= {"gate": gate, "gate_tripped_share": share, "reason": "too few"}
             self.assertTrue(report.Words(comparison).facts()["noise"].endswith(said), said)
 
+    def test_long_lists_within_a_sentence_are_cut_and_counted(self):
+        comparison = sample()
+        comparison["incomplete"]["baseline"] = {"trials": 5000, "reasons": {f"error-{i}": 1 for i in range(5000)}}
+        comparison["slices"]["language"]["en"]["same_cases_as"] = [f"tag: {i}" for i in range(5000)]
+        words = report.Words(comparison)
+        self.assertTrue(words.facts()["incomplete baseline"].endswith("error-8 1, error-9 1 and 4990 more)."))
+        self.assertTrue(words.slices()[0].marks["="].endswith("tag: 8, tag: 9 and 4990 more"))
+
     def test_terminal_settings(self):
         class Stream(io.StringIO):
             encoding = "utf-8"
@@ -315,12 +324,22 @@ class TextTest(unittest.TestCase):
             def isatty(self):
                 return True
 
-        asked = {"COLUMNS": "97"}
-        self.assertEqual(report.terminal_settings(Stream(), asked), {"width": 97, "unicode": True, "colour": True})
-        for refusal in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-            self.assertFalse(report.terminal_settings(Stream(), asked | refusal)["colour"])
-        pipe = io.TextIOWrapper(io.BytesIO(), "ascii")
-        self.assertEqual(report.terminal_settings(pipe, {}), {"width": 80, "unicode": False, "colour": False})
+        for asked, width, colour in (({}, 97, True), ({"NO_COLOR": "1"}, 97, False), ({"TERM": "dumb"}, 97, False),
+                                     ({"COLUMNS": "9" * 5000}, 80, True)):
+            with mock.patch.dict(os.environ, {"COLUMNS": "97"} | asked, clear=True), \
+                    mock.patch("os.get_terminal_size", side_effect=OSError):
+                self.assertEqual(report.terminal_settings(Stream()),
+                                 {"width": width, "unicode": True, "colour": colour})
+                pipe = io.TextIOWrapper(io.BytesIO(), "ascii")
+                self.assertEqual(report.terminal_settings(pipe), {"width": width, "unicode": False, "colour": False})
+
+    def test_figures_of_millions_leave_the_lines_narrow(self):
+        comparison = sample() | {"score_range": [0, 10_000_000]}
+        part = comparison["slices"]["language"]["en"]
+        part |= {key: part[key] * 10_000_000 for key in ("baseline", "candidate", "difference")}
+        part["source_sign_flip"] = FLIP | {"interval_95": [-952_381, 4_285_712]}
+        for width in (72, 80):
+            self.assertLessEqual(max(map(report.columns, report.text_report(comparison, width).split("\n"))), width)
 
 
 class MarkdownTest(unittest.TestCase):
@@ -418,10 +437,15 @@ class CommandTest(unittest.TestCase):
     def test_other_files_are_refused_by_name_and_nothing_is_written(self):
         other = self.path("other.json")
         files.write(other, json.dumps(sample() | {"comparison_version": "9"}))
+        damaged, hollow = self.path("damaged.json"), self.path("hollow.json")
+        files.write(damaged, json.dumps(sample() | {"slices": "x"}))
+        files.write(hollow, json.dumps(sample() | {"warnings": [1]}))
         written = self.path("page.html")
         runs = ("--cases", self.cases, "--html", written, "--runs")
         for arguments, said in (((self.left,), "is a run record, not a comparison"),
                                 ((other,), "comparison_version '9'; this tool reads '1'"),
+                                ((damaged,), "damaged.json: not a whole comparison (AttributeError: 'str' object"),
+                                ((hollow,), "hollow.json: not a whole comparison (TypeError: "),
                                 ((self.path("none.json"),), "cannot read"),
                                 ((self.comparison, *runs, self.right, self.left), "give the records it was made from"),
                                 ((self.comparison, *runs, self.cases, self.left), "is a case set, not a run record"),
@@ -431,6 +455,14 @@ class CommandTest(unittest.TestCase):
             self.assertRegex(err, r"\Aerror: .*\n\Z")
             self.assertIn(said, err)
             self.assertFalse(os.path.exists(written))
+
+    def test_what_is_read_is_not_overwritten(self):
+        runs = (self.comparison, "--runs", self.left, self.right, "--cases", self.cases)
+        for option, path in (("--html", self.comparison), ("--markdown", self.right), ("--html", self.cases)):
+            before = files.read_bytes(path)
+            status, _, err = self.run_main(*runs, option, path)
+            self.assertEqual((status, err), (1, f"error: cannot write {path}: it is read as well; name another file\n"))
+            self.assertEqual(files.read_bytes(path), before)
 
     def test_runs_without_cases_is_a_usage_error(self):
         status, _, err = self.run_main(self.comparison, "--runs", self.left, self.right)

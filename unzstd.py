@@ -3,9 +3,9 @@
     $ python3 -c "import unzstd; print(unzstd.decompress(open('testdata/convert/frames.zst', 'rb').read(), 10**6)[-9:])"
     b'789abcdef'
 
-Python's zipfile reads that method only from 3.14 on, and this project wants no more than 3.11 and no package: hence
-this decoder, after RFC 8878, whose words its names follow. A few MB/s. Dictionaries and skippable frames are refused,
-for a zip has none; checksums of frames are passed over, for a zip has its own. Reads and writes no file.
+Python's zipfile reads that method only from 3.14 on: hence this decoder, after RFC 8878, whose words its names follow.
+A few MB/s. Dictionaries and skippable frames are refused, for a zip has none; checksums of frames are passed over, for
+a zip has its own. Reads and writes no file.
 """
 
 from io import BytesIO
@@ -20,7 +20,6 @@ FSE: dict[str, tuple[int, int, list[int]]] = {
     "length": (9, 6, [4, 3] + [2] * 11 + [1] * 3 + [2] * 9 + [3, 2] + [1] * 5 + [-1] * 4),
     "offset": (8, 5, [1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5),
     "match": (9, 6, [1, 4, 3] + [2] * 6 + [1] * 37 + [-1] * 7)}
-
 
 # The extra bits of each code of a length, and where it begins: where the range of the code before it ends.
 LENGTH_BITS = [0] * 16 + [1] * 4 + [2, 2, 3, 3, 4, *range(6, 17)]
@@ -51,6 +50,7 @@ def decompress(data: bytes, size: int) -> bytes:
         take(source, head & 4)  # the checksum
     return bytes(out)
 
+
 def take(source: BytesIO, count: int) -> bytes:
     data = source.read(count)
     if len(data) != count:
@@ -73,6 +73,7 @@ class Backward:
         self.left -= count
         at = self.left + 64
         return int.from_bytes(self.data[at >> 3:(at + count + 7) >> 3], "little") >> (at & 7) & (1 << count) - 1
+
 
 def fse_table(accuracy: int, shares: list[int]) -> States:
     """Return the states of a distribution. A share of -1 is less than one, and has a state at the end."""
@@ -134,6 +135,7 @@ def read_huffman(source: BytesIO) -> Codes:
     if len(codes) != 1 << width or width > 11:
         raise ValueError("a Huffman table that does not fit")
     return width, codes
+
 
 def huffman_symbols(data: bytes, huffman: Codes, count: int) -> bytes:
     bits, out, (width, codes) = Backward(data), bytearray(), huffman

@@ -6,9 +6,9 @@
     triage-rules 1 on dev: 150 of 220 trials pass, 70 fail, 0 incomplete; wrote recorded/rules.jsonl and runs/rules.json
 
 Reads the case set; writes the log, a flushed line a trial, and by replaying that log its run record, runs/NAME.json
-unless --out names another. Nothing recorded is ever lost: a run that stopped, for whatever reason, goes on with the
-same command and --resume, which also starts a log that is not there yet. A torn last line is moved into LOG.torn.
-With --shard K/N a run is divided over machines; then no record is written, and `harness.py replay` joins the shards.
+unless --out names another. A run that stopped, for whatever reason, goes on with the same command and --resume, which
+also starts a log that is not there yet; a torn last line is moved into LOG.torn. With --shard K/N a run is divided over
+machines; then no record is written, and `harness.py replay` joins the shards.
 
 A server that is busy, broken or gone is tried again (--retries, with growing pauses). A reply without an answer is
 recorded as what it is. With --workers N a system's respond() is called from N threads at a time, else from one.
@@ -25,9 +25,9 @@ import argparse
 import contextlib
 import fcntl
 import hashlib
-import json
 import queue
 import random
+import re
 import signal
 import stat
 import threading
@@ -38,7 +38,7 @@ from typing import Any
 
 import files
 import harness
-from files import RunError
+from files import RunError, tell
 from harness import Case, Task, Unavailable
 
 RETRIES = 8  # with the pauses below about two minutes: the time in which a server starts again and loads its model
@@ -68,8 +68,8 @@ class LogWriter:
     A lock that the kernel holds (flock) keeps a second recorder out and dies with its process.
     """
 
-    def __init__(self, path: str, resume: bool):
-        """Open a log and read it; raise RunError where it exists and is not resumed, is locked, or is no log."""
+    def __init__(self, path: str, resume: bool, header: dict[str, Any], units: Sequence[Unit]):
+        """Open a log at its next line; raise RunError, the log untouched, where it is not one of this run."""
         self.path = path
         try:
             self.file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | (0 if resume else os.O_EXCL), 0o666)
@@ -79,12 +79,12 @@ class LogWriter:
         except OSError as error:
             raise RunError(f"cannot write {path}: {error.strerror}; name another file with --log") from None
         try:
-            self._read()
+            self._begin(header, units)
         except BaseException:
             self.close()
             raise
 
-    def _read(self) -> None:
+    def _begin(self, header: dict[str, Any], units: Sequence[Unit]) -> None:
         if not stat.S_ISREG(os.fstat(self.file).st_mode):
             raise RunError(f"{self.path} is not a file that keeps what is written to it; name another with --log")
         try:
@@ -96,27 +96,37 @@ class LogWriter:
         except OSError as error:
             raise RunError(f"cannot lock and read {self.path}: {error.strerror}; name another with --log") from None
         self.size = data.rfind(b"\n") + 1  # bytes of the whole lines
-        self._torn = data[self.size:]
-        if not self.size and not self._torn.startswith(files.LOG_START[:len(self._torn)]):
-            raise RunError(f"{self.path} is not a log; name another with --log")
-        self.log = harness.parse_log(data[:self.size], self.path) if self.size else None
         self._sha256 = hashlib.sha256(data[:self.size])
+        torn = data[self.size:]
+        if not self.size and not torn.startswith(files.LOG_START[:len(torn)]):
+            raise RunError(f"{self.path} is not a log; name another with --log")
+        log = harness.parse_log(data[:self.size], self.path) if self.size else None
+        self.rows, self.sealed = (log.rows, log.end is not None) if log else ([], False)
+        if log:
+            harness.refuse_run_difference(log.header, header, (self.path, "this command"))
+            ours = {(case.id, trial) for case, trial in units}
+            for number, row in enumerate(self.rows, start=2):
+                if (row["case_id"], row["trial"]) not in ours:
+                    raise RunError(f"{self.path}:{number}: case {row['case_id']!r} trial {row['trial']} is not of this "
+                                   "run; record it again under another name")
+        if torn:
+            self._move_aside(torn)
+        if not log:
+            self.append(header)
 
-    def move_torn_aside(self) -> None:
+    def _move_aside(self, torn: bytes) -> None:
         """Move a line that the last recorder did not finish into PATH.torn, and say so; raise RunError if it stays."""
-        if not self._torn:
-            return
+        aside = f"{self.path}.torn"
         try:
-            with open(f"{self.path}.torn", "ab") as file:
-                file.write(self._torn + b"\n")
+            with open(aside, "ab") as file:
+                file.write(torn + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
             os.ftruncate(self.file, self.size)  # only now: killed in between, the line is aside twice, and never lost
         except OSError as error:
-            raise RunError(f"cannot move the torn last line of {self.path} into {self.path}.torn: {error.strerror}; "
+            raise RunError(f"cannot move the torn last line of {self.path} into {aside}: {error.strerror}; "
                            "free the space, then resume again") from None
-        print(f"{self.path}: a torn last line of {len(self._torn)} bytes was moved into {self.path}.torn; "
-              "its trial is recorded again", file=sys.stderr)
+        tell(f"{self.path}: a torn last line of {len(torn)} bytes was moved into {aside}; its trial is recorded again")
 
     def append(self, value: dict[str, Any]) -> None:
         """Write one line and wait until the disk has it; raise RunError, the log as before, where it has not."""
@@ -133,32 +143,12 @@ class LogWriter:
         self.size += len(line)
         self._sha256.update(line)
 
-    def seal(self, trials: int) -> None:
+    def seal(self) -> None:
         """Write the end line: the number of trials, and the sha256 of every byte before it."""
-        self.append({"type": "end", "trials": trials, "sha256": self._sha256.hexdigest()})
+        self.append({"type": "end", "trials": len(self.rows), "sha256": self._sha256.hexdigest()})
 
     def close(self) -> None:
         os.close(self.file)
-
-
-def open_log(path: str, resume: bool, header: dict[str, Any], units: Sequence[Unit]) -> LogWriter:
-    """Return the log, open at its next line; raise RunError, the log untouched, where it is of another run."""
-    writer = LogWriter(path, resume)
-    try:
-        if writer.log:
-            harness.refuse_run_difference(writer.log.header, header, (path, "this command"))
-            ours = {(case.id, trial, harness.trial_seed(trial)) for case, trial in units}
-            for number, row in enumerate(writer.log.rows, start=2):
-                if (row["case_id"], row["trial"], row["seed"]) not in ours:
-                    raise RunError(f"{path}:{number}: case {row['case_id']!r} trial {row['trial']} seed {row['seed']} "
-                                   "is not of this run; record it again under another name")
-        writer.move_torn_aside()
-        if not writer.log:
-            writer.append(header)
-    except BaseException:
-        writer.close()
-        raise
-    return writer
 
 
 # === Trials, several at a time ===
@@ -166,31 +156,31 @@ def open_log(path: str, resume: bool, header: dict[str, Any], units: Sequence[Un
 
 def patient(work: Callable[[Unit], Outcome], retries: int, stop: threading.Event, wait: Callable[[float], Any],
             jitter: Callable[[], float], noted: Callable[[str], Any]) -> Callable[[Unit], Outcome]:
-    """Return work that tries again where the server is unavailable, with pauses that double, and says so in metadata.
+    """Return work that tries again where the server is unavailable, and says so in metadata.
 
-    jitter returns 0 to 1: pauses are spread over half their length, so that many recorders do not come back at once.
+    Pauses double, and jitter (0 to 1) shortens them by up to half, so that many recorders do not come back at once.
     Raises RunError, with the unit, once `retries` further tries are spent, or after a pause in which `stop` was set.
     """
     def tried(unit: Unit) -> Outcome:
         reasons: list[str] = []
+        where = f"case {unit[0].id!r} trial {unit[1]}"
         while True:
             try:
                 outcome = work(unit)
-                break
-            except (Unavailable, RunError) as error:
-                where = f"case {unit[0].id!r} trial {unit[1]}: {error}"
-                if isinstance(error, RunError):
-                    raise RunError(where) from error.__cause__
+            except RunError as error:
+                raise RunError(f"{where}: {error}") from error.__cause__
+            except Unavailable as error:
                 if len(reasons) == retries:
-                    raise RunError(f"{where}, after {retries} retries") from None
+                    raise RunError(f"{where}: {error}, after {retries} retries") from None
                 reasons.append(str(error))
                 noted(str(error))
-                wait(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (len(reasons) - 1)) * (1 - jitter() / 2))
+                wait(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(len(reasons) - 1, 9)) * (1 - jitter() / 2))
                 if stop.is_set():
-                    raise RunError(f"{where}, and the run was stopped") from None
-        if reasons:
-            outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons}
-        return outcome
+                    raise RunError(f"{where}: {error}, and the run was stopped") from None
+            else:
+                if reasons:
+                    outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons}
+                return outcome
     return tried
 
 
@@ -264,7 +254,6 @@ class Progress:
     """One line about the run on stderr: drawn over itself on a terminal, else written once a minute."""
 
     def __init__(self, total: int, kept: Iterable[str], quiet: bool, timer: Callable[[], float], stream: Any = None):
-        """Begin at the verdicts that are kept; timer returns seconds."""
         self.total, self.verdicts = total, Counter(kept)
         self.before, self.retries, self.trouble = self.verdicts.total(), 0, ""
         self.stream, self.quiet, self.timer = stream or sys.stderr, quiet, timer
@@ -285,50 +274,38 @@ class Progress:
         self.retries, self.trouble = self.retries + 1, " ".join(reason.split())
 
     def step(self, verdict: str) -> None:
-        """Count a finished trial."""
         self.verdicts[verdict] += 1
         self.trouble = ""
         self.show()
 
     def show(self) -> None:
-        """Draw the line, unless the last one is young or the run is quiet."""
+        """Draw the line, unless the last one is young."""
         now = self.timer()
-        if self.quiet or now - self.drawn < (REDRAW_S if self.terminal else REPORT_S):
+        if now - self.drawn < (REDRAW_S if self.terminal else REPORT_S):
             return
-        self.drawn = now
-        self._write(f"\r{self.line()[:self._columns() - 3]}\x1b[K" if self.terminal else f"{self.line()}\n")
+        self.drawn, columns = now, 80
+        with contextlib.suppress(OSError):
+            columns = os.get_terminal_size(self.stream.fileno()).columns or 80
+        self._write(f"\r{self.line()[:max(columns - 3, 0)]}\x1b[K" if self.terminal else f"{self.line()}\n")
 
     def note(self, text: str) -> None:
-        """Write a line of its own, unless quiet."""
-        if not self.quiet:
-            self.clear()
-            self._write(f"{text}\n")
+        self.clear()
+        self._write(f"{text}\n")
 
     def clear(self) -> None:
         """Take the drawn line away, so that an error or warning begins on an empty one."""
-        if self.terminal and not self.quiet:
+        if self.terminal:
             self._write("\r\x1b[K")
 
-    def _columns(self) -> int:
-        try:
-            return os.get_terminal_size(self.stream.fileno()).columns or 80
-        except OSError:
-            return 80
-
     def _write(self, text: str) -> None:
-        try:
-            self.stream.write(text)
-            self.stream.flush()
-        except OSError:
-            self.quiet = True  # the terminal or pipe has gone; the recording goes on
+        if not self.quiet:
+            with contextlib.suppress(OSError):  # the terminal or pipe has gone; the recording goes on
+                self.stream.write(text)
+                self.stream.flush()
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as minutes:seconds or hours:minutes:seconds.
-
-    >>> duration(75), duration(3600)
-    ('1:15', '1:00:00')
-    """
+    """Return seconds as minutes:seconds or hours:minutes:seconds: 1:15, 1:00:00."""
     minutes, seconds = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}" if minutes >= 60 else f"{minutes}:{seconds:02d}"
 
@@ -350,24 +327,11 @@ def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Ca
 # === Command line ===
 
 
-def shard_of(text: str) -> tuple[int, int]:
-    """Return (K, N) of "K/N"; raise RunError unless 1 <= K <= N.
-
-    >>> shard_of("2/8")
-    (2, 8)
-    """
-    k, slash, n = text.partition("/")
-    if not (slash and k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n)):
-        raise RunError(f"--shard {text}: give K/N with K from 1 to N, for example 1/4")
-    return int(k), int(n)
-
-
 def changed_model(system: Any) -> str | None:
     """Return the model that serves now, if it is another than before; raise RunError if none answers."""
     before = system.model
     try:
-        if hasattr(system, "prepare"):
-            system.prepare()
+        harness.prepare(system)
     except RunError:
         if system.model == before:
             raise
@@ -377,13 +341,13 @@ def changed_model(system: Any) -> str | None:
 def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Unit], writer: LogWriter,
            clock: Callable[[], float], timer: Callable[[], float], wait: Callable[[float], Any] | None) -> None:
     """Record the units that the log lacks, then seal it; raise RunError where the run must stop."""
-    rows = writer.log.rows if writer.log else []
-    have, cases = {(row["case_id"], row["trial"]) for row in rows}, {case.id: case for case, _ in units}
+    rows, cases = writer.rows, {case.id: case for case, _ in units}
+    have = {(row["case_id"], row["trial"]) for row in rows}
     missing = [(case, trial) for case, trial in units if (case.id, trial) not in have]
     kept = (harness.grade(task, cases[row["case_id"]], row)[0] for row in rows)
     progress = Progress(len(units), kept, args.quiet, timer)
     progress.note(f"{system.name} {system.version}: {len(missing)} trials to record into {args.log}"
-                  + (f", {len(have)} are there" if have else ""))
+                  + (f", {len(rows)} are there" if rows else ""))
 
     def work(unit: Unit) -> Outcome:
         began = timer()
@@ -392,9 +356,9 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
 
     def keep(unit: Unit, outcome: Outcome) -> None:
         case, trial = unit
-        seed = harness.trial_seed(trial)
-        writer.append({"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome})
-        have.add((case.id, trial))
+        row = {"type": "trial", "case_id": case.id, "trial": trial, "seed": harness.trial_seed(trial), **outcome}
+        writer.append(row)
+        rows.append(row)
         progress.step(harness.grade(task, case, outcome)[0])
 
     stop = threading.Event()
@@ -403,13 +367,13 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
                 args.workers, stop, keep, progress.show)
         if changed := changed_model(system):
             writer.append({"type": "changed", "model": changed, "at": harness.utc(clock())})
-        writer.seal(len(units))
+        writer.seal()
     except BaseException as stopped:
         progress.clear()
-        words = f"{len(have)} of {len(units)} trials are kept in {args.log}; go on with the same command and --resume"
+        words = f"{len(rows)} of {len(units)} trials are kept in {args.log}; go on with the same command and --resume"
         if isinstance(stopped, RunError):
             raise RunError(f"{stopped}; {words}") from stopped.__cause__
-        print(f"stopped: {words}", file=sys.stderr)
+        tell(f"stopped: {words}")
         raise
     progress.note(progress.line())
 
@@ -429,43 +393,36 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def check_options(args: argparse.Namespace, out: str | None) -> None:
-    """Raise RunError for options that cannot be, before anything is begun; out is None where no record is written."""
-    harness.check_trial_count(args.trials)
-    if args.workers < 1 or args.retries < 0 or args.timeout is not None and not 0 < args.timeout < 1e9:
-        raise RunError("--workers is at least 1, --retries at least 0, --timeout above 0; correct the option")
-    for path in filter(None, (args.log, out)):
-        files.check_folder(path, args.cases)
-    if out and os.path.realpath(out) == os.path.realpath(args.log):
-        raise RunError(f"the run record would take the place of its log, {out}; name another file with --out")
-
-
 def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.time,
          timer: Callable[[], float] = time.monotonic, wait: Callable[[float], Any] | None = None) -> int:
     """Run the command; clock tells the time of day, timer measures, wait makes the pauses between retries."""
     args = build_parser().parse_args(argv)
-    k, n = shard_of(args.shard)
     out = args.out or os.path.join("runs", os.path.splitext(os.path.basename(args.log))[0] + ".json")
-    check_options(args, out if n == 1 else None)
+    if args.workers < 1 or args.retries < 0 or args.timeout is not None and not 0 < args.timeout < 1e9:
+        raise RunError("--workers is at least 1, --retries at least 0, --timeout above 0; correct the option")
+    shard = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", args.shard)
+    k, n = map(int, shard.groups()) if shard else (0, 0)
+    if not 1 <= k <= n:
+        raise RunError(f"--shard {args.shard}: give K/N with K from 1 to N, for example 1/4")
+    if n == 1:
+        files.check_folder(out, args.cases)
+        if os.path.realpath(out) == os.path.realpath(args.log):
+            raise RunError(f"the run record would take the place of its log, {out}; name another file with --out")
     task, case_set = harness.load_task(args.task), harness.load_cases(args.cases)
     system = harness.load_system(args.system)
     harness.check_cases(case_set, task, args.cases)
-    cases = case_set.of([args.split])
-    if not cases:
-        raise RunError(f"{args.cases} has no case in split {args.split}; give another --split")
     if args.timeout is not None and hasattr(system, "timeout_s"):
         system.timeout_s = args.timeout
-    server = system.prepare() if hasattr(system, "prepare") else None
+    cases = case_set.of([args.split])
     units = units_of(cases, args.trials, (k, n))
-    header = harness.run_header(case_set, task, [args.split], args.trials, system, server, harness.utc(clock()),
-                                None if n == 1 else f"{k}/{n}")
-    header = json.loads(files.json_line(header))  # as a log gives it back: a tuple there is a list
-    with contextlib.closing(open_log(args.log, args.resume, header, units)) as writer:
-        if not (writer.log and writer.log.end):
+    header = harness.run_header(case_set, task, [args.split], args.trials, system, harness.prepare(system),
+                                harness.utc(clock()), None if n == 1 else f"{k}/{n}")
+    with contextlib.closing(LogWriter(args.log, args.resume, header, units)) as writer:
+        if not writer.sealed:
             record(args, system, task, units, writer, clock, timer, wait)
     log = harness.read_log(args.log)
     for warning in run_warnings(log.rows, task, {case.id: case for case in cases}):
-        print(f"warning: {warning}", file=sys.stderr)
+        tell(f"warning: {warning}")
     if n > 1:
         print(f"wrote {args.log}, shard {k}/{n}; join all {n} with harness.py replay")
         return 0

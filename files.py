@@ -4,10 +4,11 @@
     a comparison
 
 Strict JSON in, whole files out, and the two errors that become one `error:` line and exit status 1; every other
-exception is a bug and keeps its traceback. Imports nothing of ours.
+exception is a bug and keeps its traceback.
 """
 
 import argparse
+import contextlib
 import errno
 import io
 import json
@@ -33,11 +34,11 @@ class RunError(Exception):
 # === Reading ===
 
 
-def read_bytes(path: str) -> bytes:
-    """Return a file's bytes; raise RunError where it cannot be read."""
+def read_bytes(path: str, size: int = -1) -> bytes:
+    """Return a file's bytes, or its first `size`; raise RunError where it cannot be read."""
     try:
         with open(path, "rb") as file:
-            return file.read()
+            return file.read(size)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise RunError(f"cannot read {path}: {reason}; give a file that can be read") from None
@@ -55,7 +56,7 @@ def decode(data: bytes, where: str) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        key = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {key!r:.60} stands twice in one object")
     return value
 
@@ -88,29 +89,25 @@ def parse_json(text: str, where: str, decoder: json.JSONDecoder = STRICT) -> Any
     raise RunError(f"{where}: {reason}; correct the file")
 
 
-# Files with a value a line: what their first line is, and what they are.
+# What a JSON value claims to be, by a key that it has; what a file is that has a value a line, by its first.
+KINDS = {"manifest": "a run record", "comparison_version": "a comparison", "cases": "a case set",
+         "log_version": "a log's header", "task_id": "a row of a plain trial log"}
 LINES = {"a log's header": "a log", "a row of a plain trial log": "a plain trial log"}
 
 
 def kind_of(value: Any) -> str:
-    """Return what a JSON value claims to be, in words: "a run record", "a comparison", "a case set" and so on."""
-    if isinstance(value, dict):
-        for key, kind in (("manifest", "a run record"), ("comparison_version", "a comparison"), ("cases", "a case set"),
-                          ("log_version", "a log's header"), ("task_id", "a row of a plain trial log")):
-            if key in value:
-                return kind
-    return "JSON of another kind"
+    """Return what a JSON value claims to be, in words."""
+    keys = value if isinstance(value, dict) else {}
+    return next((kind for key, kind in KINDS.items() if key in keys), "JSON of another kind")
 
 
 def identify(data: bytes, path: str) -> tuple[str, Any]:
-    """Return what a file's bytes are, in words, and their JSON value; of a log, with a value a line, that of line 1."""
+    """Return what a file's bytes are, in words, and their JSON value; of a file with a value a line, that of line 1."""
     text = decode(data, path)
-    try:
+    with contextlib.suppress(RunError):
         value = parse_json(text.partition("\n")[0], path)
-    except RunError:
-        value = None
-    if kind_of(value) in LINES:
-        return LINES[kind_of(value)], value
+        if kind_of(value) in LINES:
+            return LINES[kind_of(value)], value
     value = parse_json(text, path)
     return kind_of(value), value
 
@@ -125,11 +122,7 @@ def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception
 
 def read_json(path: str) -> Any:
     """Return the value of a JSON file; raise RunError where it is not one."""
-    kind, value = identify(read_bytes(path), path)
-    if kind in LINES.values():
-        advice = "make its run record with harness.py replay" if kind == "a log" else "give it to compare.py --trials"
-        raise RunError(f"{path} is {kind}; {advice}")
-    return value
+    return parse_json(decode(read_bytes(path), path), path)
 
 
 def json_line(value: Any) -> str:
@@ -142,71 +135,80 @@ def json_line(value: Any) -> str:
 
 
 def check_folder(path: str, *inputs: str) -> None:
-    """Raise RunError unless a file can be made at path, and is none of the inputs: before the work, not after it."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise RunError(f"cannot write {path}: there is no folder {os.path.dirname(path)}; make it first")
-    if os.path.isdir(path):
+    """Raise RunError unless a file can be made at path, none of the inputs and no log: before the work, not after."""
+    target = os.path.realpath(path)  # as write() will find it: "x/" and "" name more than they seem to
+    if not os.path.isdir(os.path.dirname(target)):
+        raise RunError(f"cannot write {path}: there is no folder {os.path.dirname(target)}; make it first")
+    if os.path.isdir(target):
         raise RunError(f"cannot write {path}: it is a folder; name a file")
-    if any(os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name) for name in inputs):
+    if any(os.path.exists(target) and os.path.exists(name) and os.path.samefile(target, name) for name in inputs):
         raise RunError(f"cannot write {path}: it is read as well; name another file")
+    if os.path.isfile(target) and read_bytes(target, len(LOG_START)) == LOG_START:
+        raise RunError(f"cannot write {path}: it is a log; name another file")
 
 
 def write(path: str, text: str) -> None:
     """Write a text file beside its place and rename it into it, so that no reader ever meets half a file.
 
-    Raises RunError, and leaves what was there, where that fails, and where it is a log, which cannot be made again. A
-    device or a pipe is written as it is.
+    Raises RunError, and leaves what was there, where that fails or check_folder refuses. A device or a pipe is written
+    as it is.
     """
     check_folder(path)
     if path == "/dev/stdout":  # the stream itself: where it is a file, a second opening would start at its beginning
         sys.stdout.write(text)
         return
     data = text.encode("utf-8", "backslashreplace")
+    target = os.path.realpath(path)
+    beside = f"{target}.{os.getpid()}.tmp"
     try:
         if os.path.exists(path) and not os.path.isfile(path):
             with open(path, "wb") as device:
                 device.write(data)
             return
-        if os.path.exists(path):
-            with open(path, "rb") as there:
-                if there.read(len(LOG_START)) == LOG_START:
-                    raise RunError(f"cannot write {path}: it is a log; name another file")
-        target = os.path.realpath(path)
-        beside = f"{target}.{os.getpid()}.tmp"
-        try:
-            with open(beside, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, target)
-        finally:
-            if os.path.exists(beside):
-                os.unlink(beside)
+        with open(beside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}; free the space or name another file") from None
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
 
 
 TEXT, WHOLE, TABLE, LIST = str, int, dict, list
 _WORDS = {TEXT: "text", WHOLE: "a whole number", TABLE: "an object", LIST: "a list"}
 
 
-def check_fields(value: Any, fields: Mapping[str, type], where: str, error: type[Exception] = RunError) -> None:
-    """Raise error unless value is an object with these fields, each of the kind named beside it."""
+def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[Exception] = RunError) -> None:
+    """Raise error unless value is an object with these fields, each of the kind named beside it, or with its fields."""
     if not isinstance(value, dict):
         raise error(f"{where}: not an object; correct the file")
     for field, kind in fields.items():
         if field not in value:
             raise error(f"{where}: {field} is missing; correct the file")
+        inner = isinstance(kind, dict)
+        kind = TABLE if inner else kind
         if not isinstance(value[field], kind) or isinstance(value[field], bool):
             raise error(f"{where}: {field} is {value[field]!r:.60}, not {_WORDS[kind]}; correct the file")
+        if inner:
+            check_fields(value[field], fields[field], f"{where}: {field}", error)
 
 
 # === The manners of a command ===
 
 
+def tell(text: str) -> None:
+    """Print a line on stderr; that it has gone (a pipe left, a terminal closed) is no reason to stop."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
+
+
 def run_command(main: Callable[[], int]) -> int:
     """Return a command's exit status, its own errors told as one `error:` line; bugs keep their traceback."""
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w")  # noqa: SIM115 (None: it was closed)
+                              for stream in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
@@ -215,17 +217,17 @@ def run_command(main: Callable[[], int]) -> int:
         print(end="", flush=True)
         return status
     except (CaseError, RunError) as error:
-        print("error:", *str(error).splitlines(), file=sys.stderr)
+        tell(f"error: {' '.join(str(error).splitlines())}")
         return 1
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        tell("interrupted")
         return 130
     except OSError as error:
         if error.errno not in (errno.EPIPE, errno.ENOSPC):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the exit flushes once more
         if error.errno == errno.ENOSPC:  # who reads a pipe may leave it; a full disk is told
-            print(f"error: cannot write the output: {error.strerror}; free the space", file=sys.stderr)
+            tell(f"error: cannot write the output: {error.strerror}; free the space")
         return 1
 
 

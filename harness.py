@@ -5,10 +5,10 @@
     $ python3 harness.py check recorded/qwen-coder-v1.jsonl
     recorded/qwen-coder-v1.jsonl: whole and sealed: 220 trials of model-triage-qwen2.5-coder v1 on dev
 
-`replay` grades the answers of one log (or of the shards of one run) and writes the run record; `run` sends the cases
-through an offline system straight into a record; `check` says whether a case set, a log or a run record is sound.
-The same log gives the same bytes, save RUN_DESCRIPTION_FIELDS. Exit status: 0 done, 1 refused or bad input (one
-`error:` line), 2 bad usage, 130 interrupted.
+`replay` grades the answers of one log, or of the shards of one run, and writes the run record: the same bytes for the
+same log, save RUN_DESCRIPTION_FIELDS. `run` sends the cases through an offline system straight into a record. `check`
+says whether a case set, a log or a run record is sound. Exit status: 0 done, 1 refused or bad input (one `error:`
+line), 2 bad usage, 130 interrupted.
 
 A trial goes: case -> system.respond -> outcome (attempt) -> log line (bench.py) -> graded row (grade) -> run record.
 """
@@ -25,25 +25,25 @@ import json
 import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from files import (
-    LIST, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, check_fields, check_folder, command_parser, decode, expect,
-    identify, json_line, kind_of, parse_json, read_bytes, read_json, RunError, write,
+    LIST, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, check_fields, check_folder, command_parser, decode,
+    expect, identify, json_line, kind_of, parse_json, read_bytes, write,
 )
+from files import read_json as read_json
 
 LOG_VERSION = "1"
 RECORD_VERSION = "1"
 SPLITS = ("dev", "heldout")
 VERDICTS = ("pass", "fail", "incomplete")
-SEED_BASE = 1000
 
-# Of a run record's manifest: where and when it was made, not what was measured. Nothing else may differ between a
-# saved record and a fresh one.
+# Of a manifest: where and when it was made, not what was measured. Only these may differ in a fresh record.
 RUN_DESCRIPTION_FIELDS = ("tool_version", "started_at", "python", "platform")
 
 SYSTEM_FIELDS = ("name", "version", "mode", "model", "prompt", "tools", "index")
+_SYSTEM = {"name": TEXT, "version": TEXT, "mode": TEXT}
 REJECTED = {"rejected": True}  # what a case expects whose input must be refused
 
 
@@ -103,19 +103,15 @@ class Log(NamedTuple):
     rows: list[dict[str, Any]]  # row i stands on line i + 2
     changed: dict[str, Any] | None  # the line that says the model changed under way
     end: dict[str, Any] | None
-    whole: int  # bytes of the whole lines; what follows them is a torn line
+    torn: bytes  # what follows the last whole line
 
 
 Unit = tuple[str, int]  # a case's id and the number of a trial: one trial of a run
 
 
 def trial_seed(trial: int) -> int:
-    """Return the seed of a trial: it depends on nothing else, so that two systems meet the same seeds.
-
-    >>> trial_seed(1)
-    1001
-    """
-    return SEED_BASE + trial
+    """Return the seed of a trial: it depends on nothing else, so that two systems meet the same seeds."""
+    return 1000 + trial
 
 
 # === Cases, tasks, systems ===
@@ -129,9 +125,9 @@ def load_cases(path: str) -> CaseSet:
     cases = tuple(_case(item, f"{path}: case {number}") for number, item in enumerate(value["cases"], start=1))
     if not cases:
         raise CaseError(f"{path}: no cases; add at least one")
-    for case_id, count in Counter(case.id for case in cases).items():
-        if count > 1:
-            raise CaseError(f"{path}: the case id {case_id!r} stands {count} times; give each case its own")
+    [(case_id, count)] = Counter(case.id for case in cases).most_common(1)
+    if count > 1:
+        raise CaseError(f"{path}: the case id {case_id!r} stands {count} times; give each case its own")
     return CaseSet(value["name"], value["version"], hashlib.sha256(data).hexdigest(), cases)
 
 
@@ -143,11 +139,9 @@ def _case(item: Any, where: str) -> Case:
     if not isinstance(item.get("expected"), dict):
         raise CaseError(f'{where}: nothing is expected of it; add "expected", an answer or {{"rejected": true}}')
     check_fields(item, {"split": TEXT, "input": TABLE, "tags": TABLE}, where, CaseError)
+    check_fields(item["tags"], dict.fromkeys(item["tags"], TEXT), f"{where}: tags", CaseError)
     if item["split"] not in SPLITS:
         raise CaseError(f"{where}: split {item['split']!r} is none of {', '.join(SPLITS)}; correct it")
-    for tag, value in item["tags"].items():
-        if not isinstance(value, str):
-            raise CaseError(f"{where}: tag {tag!r} is {value!r:.60}, not text; put it in quotes")
     return Case(*(item[field] for field in Case._fields))
 
 
@@ -176,7 +170,7 @@ def load_task(name: str) -> Task:
     """Return the task that a module holds: GRADERS {name: (version, grade)}, check_expected, check_answer.
 
     A grade function takes (expected, answer) and returns whether it passes. Both checks raise ValueError. A module
-    with an exception named Rejection lets its systems refuse an input. Raises RunError for a module that is no task.
+    with an exception named Rejection lets its systems refuse an input.
     """
     module = _module(name, "the task")
     for attribute in ("GRADERS", "check_expected", "check_answer"):
@@ -199,21 +193,28 @@ def load_system(name: str) -> Any:
 
     respond returns Answer(output, metadata), or raises Incomplete, or its task's Rejection. A system may also have
     `settings` (an object to record), `prepare()` (called before the first trial and after the last; returns what
-    serves it, an object with "host" and "version") and `timeout_s`. Raises RunError for what is no system.
+    serves it, an object with "host" and "version") and `timeout_s`.
     """
-    module_name, colon, attribute = name.partition(":")
-    if not colon or not module_name or not attribute:
+    module_name, _, attribute = name.partition(":")
+    if not module_name or not attribute:
         raise RunError(f"the system {name!r} is not named as module:attribute; try triage_task:rules")
     module = _module(module_name, "the system's module")
-    try:
-        system = getattr(module, attribute)
-    except AttributeError:
-        raise RunError(f"the module {module_name!r} has no system {attribute!r}; "
-                       "correct the name after the colon") from None
+    system = getattr(module, attribute, None)
+    if system is None:
+        raise RunError(f"the module {module_name!r} has no system {attribute!r}; correct the name after the colon")
     for field in (*SYSTEM_FIELDS, "respond"):
         if not hasattr(system, field):
             raise RunError(f"the system {name!r} has no {field}; see the README on writing a system")
+    check_fields({field: getattr(system, field) for field in _SYSTEM}, _SYSTEM, f"the system {name!r}")
     return system
+
+
+def prepare(system: Any) -> Any:
+    """Return what serves a system, as its prepare() says, or None; raise RunError where nothing does."""
+    try:
+        return system.prepare() if hasattr(system, "prepare") else None
+    except Unavailable as error:
+        raise RunError(f"the server of {system.name} does not answer: {error}; start it") from None
 
 
 # === Trials and grades ===
@@ -222,7 +223,8 @@ def load_system(name: str) -> Any:
 def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
     """Return the outcome of one trial: {"output" or "error", "metadata"}, as JSON holds it.
 
-    A rejection or a reply without an answer is an outcome; any other exception is the system's bug and goes through.
+    A rejection or a reply without an answer is an outcome; any other exception is the system's bug and goes through,
+    an OSError inside another: a bare one would be taken for the command's own output that has gone.
     """
     try:
         output, metadata = system.respond(case, trial)
@@ -231,6 +233,8 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
         kind = "Rejection" if isinstance(error, task.rejection) else type(error).__name__
         metadata = getattr(error, "metadata", {})
         outcome = {"error": {"type": kind, "message": str(error)}, "metadata": metadata}
+    except OSError as error:
+        raise RuntimeError(f"the system {system.name} broke down on case {case.id!r} trial {trial}") from error
     if not isinstance(metadata, dict):
         raise RunError(f"the system {system.name} returns metadata {metadata!r:.60}, not an object; correct the system")
     return dict(json.loads(json_line(outcome)))
@@ -243,33 +247,38 @@ def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[st
     output that the task cannot grade, is incomplete: not wrong, and not passed.
     """
     rejected = outcome.get("error", {}).get("type") == "Rejection"
-    if "error" in outcome and not rejected:
-        return "incomplete", {}
-    if rejected or case.expected == REJECTED:
-        right = rejected and case.expected == REJECTED
-        return ("pass" if right else "fail"), {"rejection": right}
-    try:
-        task.check_answer(outcome["output"])
-    except ValueError:
-        return "incomplete", {}
-    said = {name: bool(grader(case.expected, outcome["output"])) for name, (_, grader) in task.graders.items()}
-    return ("pass" if all(said.values()) else "fail"), said
+    to_reject = case.expected == REJECTED and task.rejection is not NoRejection
+    said: dict[str, bool] = {}
+    if rejected or to_reject and "error" not in outcome:
+        said = {"rejection": rejected and to_reject}
+    elif "error" not in outcome:
+        try:
+            task.check_answer(outcome["output"])
+        except ValueError:
+            return "incomplete", {}
+        said = {name: bool(grader(case.expected, outcome["output"])) for name, (_, grader) in task.graders.items()}
+    return verdict_of(said), said
+
+
+def verdict_of(said: dict[str, bool]) -> str:
+    """Return the verdict that follows from what the graders said, of whom none is asked where there is no answer."""
+    return "incomplete" if not said else "pass" if all(value is True for value in said.values()) else "fail"
 
 
 # === Logs ===
 
-_RUN = {"case_set": TABLE, "task": TABLE, "splits": LIST, "trials": WHOLE, "system": TABLE}
-_HEADER = {"tool_version": TEXT, "started_at": TEXT, "python": TEXT, "platform": TEXT}
+_NAMED = {"name": TEXT, "sha256": TEXT}
+_RUN = {"case_set": _NAMED, "task": _NAMED, "splits": LIST, "trials": WHOLE, "system": _SYSTEM}
+_HEADER = _RUN | {"tool_version": TEXT, "started_at": TEXT, "python": TEXT, "platform": TEXT}
+_MANIFEST = _RUN | {"graders": TABLE}
 _TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE}
+_ROW = {"case_id": TEXT, "split": TEXT, "trial": WHOLE, "verdict": TEXT, "graders": TABLE, "metadata": TABLE}
 _CHANGED = "the log was changed after recording, take the original or record it again"
 
 
-def _check_run(value: Any, where: str) -> None:
+def _check_run(value: dict[str, Any], fields: dict[str, Any], where: str) -> None:
     """Raise RunError unless value, a log's header or a record's manifest, says what was run."""
-    check_fields(value, _RUN, where)
-    for field in ("case_set", "task"):
-        check_fields(value[field], {"name": TEXT, "sha256": TEXT}, f"{where}: {field}")
-    check_fields(value["system"], {"name": TEXT, "version": TEXT, "mode": TEXT}, f"{where}: system")
+    check_fields(value, fields, where)
     if not value["splits"] or not all(split in SPLITS for split in value["splits"]):
         raise RunError(f"{where}: splits {value['splits']} are not of {', '.join(SPLITS)}; correct the file")
     if value["trials"] < 1:
@@ -279,6 +288,8 @@ def _check_run(value: Any, where: str) -> None:
 def run_header(case_set: CaseSet, task: Task, splits: Sequence[str], trials: int, system: Any, server: Any,
                started_at: str, shard: str | None = None) -> dict[str, Any]:
     """Return a log's first line: everything that decides what its trials measure, and where they were measured."""
+    if trials < 1:
+        raise RunError(f"--trials {trials}: a run has at least 1 trial a case; give 1 or more")
     if not case_set.of(splits):
         raise CaseError(f"{case_set.name} has no case in {' '.join(splits)}; choose another --split")
     return dict(json.loads(json_line({
@@ -293,17 +304,15 @@ def run_header(case_set: CaseSet, task: Task, splits: Sequence[str], trials: int
 
 
 def parse_log(data: bytes, where: str) -> Log:
-    """Return what a log's bytes hold; an unfinished log has no end, a torn last line is not among the whole bytes.
+    """Return what a log's bytes hold; raise RunError, with the line, for what no recorder writes.
 
-    Raises RunError, with the line, for a line that is not what a log holds, a trial that stands twice, a line after
-    the end, and a seal that does not fit.
+    An unfinished log has no end, and a torn last line is set apart.
     """
     encoding = json.detect_encoding(data)
     if encoding != "utf-8" or b"\r" in data:  # plain ASCII with bare line ends is what json_line writes
         raise RunError(f"{where} has {'CRLF line ends' if encoding == 'utf-8' else f'the encoding {encoding}'}: "
                        "it was changed after recording, take the original")
-    lines = data.split(b"\n")
-    whole = len(data) - len(lines.pop())
+    *lines, torn = data.split(b"\n")
     if not lines:
         raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
     header = parse_json(decode(lines[0], f"{where}:1"), f"{where}:1")
@@ -312,11 +321,9 @@ def parse_log(data: bytes, where: str) -> Log:
     if header["log_version"] != LOG_VERSION:
         raise RunError(f"{where}:1: log_version {header['log_version']!r}, and this version reads {LOG_VERSION!r}; "
                        "use the version that wrote it")
-    check_fields(header, _HEADER, f"{where}:1")
-    _check_run(header, f"{where}:1")
-    rows: list[dict[str, Any]] = []
+    _check_run(header, _HEADER, f"{where}:1")
+    trials: dict[Unit, dict[str, Any]] = {}
     changed = end = None
-    line_of: dict[Unit, int] = {}
     start = len(lines[0]) + 1
     for number, line in enumerate(lines[1:], start=2):
         here = f"{where}:{number}"
@@ -326,22 +333,21 @@ def parse_log(data: bytes, where: str) -> Log:
             raise RunError(f"{here}: a line after the end line; {_CHANGED}")
         if kind == "trial" and changed is None:
             _check_outcome(value, here)
-            unit = value["case_id"], value["trial"]
-            if unit in line_of:
-                raise RunError(f"{here}: case {unit[0]!r} trial {unit[1]} stands on line {line_of[unit]} too; "
+            _add(trials, value, here, _CHANGED)
+            if value["seed"] != (seed := trial_seed(value["trial"])):
+                raise RunError(f"{here}: seed {value['seed']} in trial {value['trial']}, whose seed is {seed}; "
                                f"{_CHANGED}")
-            line_of[unit] = number
-            rows.append(value)
         elif kind == "changed":
             changed = value
         elif kind == "end":
-            if value != {"type": "end", "trials": len(rows), "sha256": hashlib.sha256(data[:start]).hexdigest()}:
+            if value != {"type": "end", "trials": len(trials), "sha256": hashlib.sha256(data[:start]).hexdigest()}:
                 raise RunError(f"{here}: the seal does not fit the {number - 1} lines before it; {_CHANGED}")
             end = value
         else:
             raise RunError(f"{here}: a line of type {kind!r:.40}; a log holds trials, then its end; take the original")
         start += len(line) + 1
-    return Log(os.path.basename(where), hashlib.sha256(data).hexdigest(), header, rows, changed, end, whole)
+    return Log(os.path.basename(where), hashlib.sha256(data).hexdigest(), header, list(trials.values()), changed, end,
+               torn)
 
 
 def _check_outcome(value: dict[str, Any], where: str) -> None:
@@ -352,6 +358,13 @@ def _check_outcome(value: dict[str, Any], where: str) -> None:
         check_fields(value["error"], {"type": TEXT, "message": TEXT}, f"{where}: error")
 
 
+def _add(trials: dict[Unit, dict[str, Any]], row: dict[str, Any], where: str, advice: str) -> None:
+    unit = row["case_id"], row["trial"]
+    if unit in trials:
+        raise RunError(f"{where}: case {unit[0]!r} trial {unit[1]} stands twice; {advice}")
+    trials[unit] = row
+
+
 def read_log(path: str) -> Log:
     """Return a finished log; raise RunError for one that is unfinished, broken, or recorded from changing weights."""
     data = read_bytes(path)
@@ -360,8 +373,8 @@ def read_log(path: str) -> Log:
     if log.end is None:
         raise RunError(f"{path} is unfinished: no end line after line {len(log.rows) + 1}; "
                        "finish it with bench.py --resume")
-    if log.whole < len(data):
-        raise RunError(f"{path}: {len(data) - log.whole} bytes after the end line; {_CHANGED}")
+    if log.torn:
+        raise RunError(f"{path}: {len(log.torn)} bytes after the end line; {_CHANGED}")
     if log.changed:
         raise RunError(f"{path}: the model changed under way, from {log.header['system'].get('model')} "
                        f"to {log.changed.get('model')}; record it again")
@@ -382,21 +395,22 @@ def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: d
         for trial in range(1, header["trials"] + 1):
             line = trials[case.id, trial]
             verdict, said = grade(task, case, line)
-            kept = ("error", "metadata") if "error" in line else ("output", "metadata")
+            came = "error" if "error" in line else "output"
             results.append({"case_id": case.id, "split": case.split, "trial": trial, "seed": line["seed"],
-                            "verdict": verdict, "graders": said, **{key: line[key] for key in kept},
+                            "verdict": verdict, "graders": said, came: line[came], "metadata": line["metadata"],
                             "elapsed_s": line.get("elapsed_s"), "at": line.get("at")})
     graders = {name: version for name, (version, _) in task.graders.items()}
     if task.rejection is not NoRejection:
         graders["rejection"] = "1"
-    names = [{"name": log.name, "sha256": log.sha256, **{key: log.header.get(key) for key in ("shard", "server")}}
-             for log in logs]
-    log = {key: names[0][key] for key in ("name", "sha256")} if len(names) == 1 else None
+    shards = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
+               "server": log.header.get("server")} for log in logs]
     manifest = {
         "record_version": RECORD_VERSION, "tool_version": TOOL_VERSION, "case_set": header["case_set"],
         "task": header["task"], "graders": graders, "splits": header["splits"], "trials": header["trials"],
         "system": header["system"] | ({"mode": "replay"} if logs else {}), "settings": header.get("settings"),
-        "server": header.get("server"), "log": log, "shards": names if len(names) > 1 else None,
+        "server": header.get("server"),
+        "log": {"name": logs[0].name, "sha256": logs[0].sha256} if len(logs) == 1 else None,
+        "shards": shards if len(logs) > 1 else None,
         **{field: header[field] for field in ("started_at", "python", "platform")},
     }
     return {"manifest": manifest, "summary": summarize(results), "results": results}
@@ -421,47 +435,39 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]
 
     Raises RunError where the logs are of another case set or task, do not belong together, overlap or leave a gap.
     """
-    logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name))
+    logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = logs[0].header
     for what, ours in (("case_set", case_set), ("task", task)):
-        recorded = header[what]
-        if recorded["sha256"] != ours.sha256:
-            raise RunError(f"{logs[0].name} was recorded with {what.replace('_', ' ')} {recorded['name']} "
-                           f"sha256 {recorded['sha256'][:16]}, and this one has {ours.sha256[:16]}; "
-                           "give the version it was recorded with, or record again")
-    for log in logs[1:]:
-        refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard",))
-    cases = [case.id for case in case_set.of(header["splits"])]
+        _refuse_other(header, what, ours, logs[0].name)
     trials: dict[Unit, dict[str, Any]] = {}
-    found: dict[Unit, str] = {}
     for log in logs:
+        refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard",))
         for number, line in enumerate(log.rows, start=2):
-            unit, where = (line["case_id"], line["trial"]), f"{log.name}:{number}"
-            if unit in trials:
-                raise RunError(f"{where}: case {unit[0]!r} trial {unit[1]} stands at {found[unit]} too; "
-                               "give each shard once")
-            if line["seed"] != trial_seed(unit[1]):
-                raise RunError(f"{where}: seed {line['seed']} in trial {unit[1]}, whose seed is "
-                               f"{trial_seed(unit[1])}; take the original")
-            trials[unit], found[unit] = line, where
-    names = " ".join(log.name for log in logs)
-    check_trials(Counter(trials.keys()), cases, header["trials"], names, "give every log of the run, and no other")
+            _add(trials, line, f"{log.name}:{number}", "give each shard once")
+    check_trials(trials, [case.id for case in case_set.of(header["splits"])], header["trials"],
+                 " ".join(log.name for log in logs), "give every log of the run, and no other")
     return make_record(header, case_set, task, trials, logs)
 
 
-def check_trials(counts: Counter[Unit], case_ids: Sequence[str], trials: int, where: str,
+def _refuse_other(run: dict[str, Any], what: str, ours: CaseSet | Task, where: str) -> None:
+    """Raise RunError unless a run was made with this case set or task."""
+    theirs = run[what]["sha256"]
+    if theirs != ours.sha256:
+        raise RunError(f"{where} was made with {what.replace('_', ' ')} {run[what]['name']} sha256 {theirs[:16]}, and "
+                       f"{ours.name} has {ours.sha256[:16]}; give the version it was made with, or record again")
+
+
+def check_trials(units: Collection[Unit], case_ids: Sequence[str], trials: int, where: str,
                  advice: str = "replay the whole log again") -> None:
-    """Raise RunError unless counts holds trials 1 to `trials` of each case, each once, and no other."""
+    """Raise RunError unless units are trials 1 to `trials` of each case, and no other."""
     known = set(case_ids)
-    for (case_id, trial), count in counts.items():
+    for case_id, trial in units:
         if case_id not in known or not 1 <= trial <= trials:
             raise RunError(f"{where}: case {case_id!r} trial {trial} is not of this run; {advice}")
-        if count > 1:
-            raise RunError(f"{where}: case {case_id!r} trial {trial} stands twice; {advice}")
-    missing = len(known) * trials - len(counts)
+    missing = len(known) * trials - len(units)
     if missing:
         case_id, trial = next(unit for case_id in case_ids for trial in range(1, trials + 1)
-                              if (unit := (case_id, trial)) not in counts)
+                              if (unit := (case_id, trial)) not in units)
         raise RunError(f"{where}: case {case_id!r} trial {trial} is missing, {missing} in all; {advice}")
 
 
@@ -494,15 +500,14 @@ def record_text(record: dict[str, Any]) -> str:
     return f'{head[:-2]},\n "results": [\n  {rows}\n ]\n}}\n'
 
 
-_ROW = {"case_id": TEXT, "split": TEXT, "trial": WHOLE, "verdict": TEXT, "graders": TABLE, "metadata": TABLE}
-
-
 def read_record(path: str) -> dict[str, Any]:
     """Return the run record of a file, not yet checked; raise RunError where it is of another kind."""
-    record = read_json(path)
-    if kind_of(record) != "a run record":
-        raise RunError(f"{path} is {kind_of(record)}, not a run record; make one with harness.py replay")
-    return dict(record)
+    found, value = identify(read_bytes(path), path)
+    if found != "a run record":
+        wanted = "; make its run record" if found == "a log" else ", not a run record; make one"
+        raise RunError(f"{path} is {found}{wanted} with harness.py replay, or give plain trial logs to "
+                       "compare.py --trials")
+    return dict(value)
 
 
 def check_record(record: dict[str, Any], where: str) -> None:
@@ -512,20 +517,18 @@ def check_record(record: dict[str, Any], where: str) -> None:
     if manifest.get("record_version") != RECORD_VERSION:
         raise RunError(f"{where}: record_version {manifest.get('record_version')!r}; this version reads "
                        f"{RECORD_VERSION!r}, replay the log again")
-    _check_run(manifest, f"{where}: manifest")
-    check_fields(manifest, {"graders": TABLE}, f"{where}: manifest")
-    counts: Counter[Unit] = Counter()
+    _check_run(manifest, _MANIFEST, f"{where}: manifest")
+    trials: dict[Unit, dict[str, Any]] = {}
     for number, row in enumerate(record["results"], start=1):
         here = f"{where}: result {number}"
         check_fields(row, _ROW, here)
         _check_outcome({**row, "seed": 0} if row.get("seed") is None else row, here)
         said = {} if row.get("error", {}).get("type", "Rejection") != "Rejection" else row["graders"]
-        verdict = "incomplete" if not said else "pass" if all(value is True for value in said.values()) else "fail"
-        if row["verdict"] != verdict:
-            raise RunError(f"{here}: verdict {row['verdict']!r} where its graders say {verdict!r}; "
+        if row["verdict"] != verdict_of(said):
+            raise RunError(f"{here}: verdict {row['verdict']!r} where its graders say {verdict_of(said)!r}; "
                            "replay the log again")
-        counts[row["case_id"], row["trial"]] += 1
-    check_trials(counts, list(dict.fromkeys(case_id for case_id, _ in counts)), manifest["trials"], where)
+        _add(trials, row, here, "replay the log again")
+    check_trials(trials, list(dict.fromkeys(case_id for case_id, _ in trials)), manifest["trials"], where)
     if record["summary"] != summarize(record["results"]):
         raise RunError(f"{where}: the summary does not follow from the results; replay the log again")
 
@@ -539,17 +542,14 @@ def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseS
     records = (baseline, candidate)
     for record, name in zip(records, names):
         check_record(record, name)
-        recorded = record["manifest"]["case_set"]
-        if recorded["sha256"] != case_set.sha256:
-            raise RunError(f"{name} was made with case set {recorded['name']} sha256 {recorded['sha256'][:16]}, and "
-                           f"{case_set.name} has {case_set.sha256[:16]}; give the case file it was made with")
+        _refuse_other(record["manifest"], "case_set", case_set, name)
     alike = ("case_set", "task", "graders", "splits", "trials")
     one, other = ({field: record["manifest"][field] for field in alike} for record in records)
     refuse_difference(one, other, names)
     cases = [case.id for case in case_set.of(one["splits"])]
     seeds = [{(row["case_id"], row["trial"]): row.get("seed") for row in record["results"]} for record in records]
     for name, side in zip(names, seeds):
-        check_trials(Counter(side.keys()), cases, one["trials"], name)
+        check_trials(side, cases, one["trials"], name)
     for unit, seed in seeds[0].items():
         if seeds[1][unit] != seed:
             raise RunError(f"case {unit[0]!r} trial {unit[1]} has seed {seed} in {names[0]} and {seeds[1][unit]} in "
@@ -560,11 +560,7 @@ def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseS
 
 
 def utc(seconds: float) -> str:
-    """Return seconds since 1970 as UTC ISO 8601 text.
-
-    >>> utc(0.25)
-    '1970-01-01T00:00:00.250Z'
-    """
+    """Return seconds since 1970 as UTC ISO 8601 text, to the millisecond."""
     whole, milliseconds = divmod(int(seconds * 1000), 1000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03d}Z"
 
@@ -577,16 +573,9 @@ def format_counts(record: dict[str, Any]) -> str:
             f"{counts['incomplete']} incomplete")
 
 
-def check_trial_count(trials: int) -> None:
-    """Raise RunError unless a run has this many trials a case."""
-    if trials < 1:
-        raise RunError(f"--trials {trials}: a run has at least 1 trial a case; give 1 or more")
-
-
 def run_offline(system: Any, task: Task, case_set: CaseSet, splits: Sequence[str], trials: int,
                 started_at: str) -> dict[str, Any]:
     """Return the run record of an offline system, which needs no log: it can be run again."""
-    check_trial_count(trials)
     if system.mode != "offline":
         raise RunError(f"the system {system.name} is {system.mode}, not offline; record it with bench.py")
     header = run_header(case_set, task, splits, trials, system, None, started_at)
@@ -595,44 +584,44 @@ def run_offline(system: Any, task: Task, case_set: CaseSet, splits: Sequence[str
     return make_record(header, case_set, task, rows)
 
 
-def _save(record: dict[str, Any], path: str) -> int:
+def save(record: dict[str, Any], path: str) -> None:
+    """Write a run record, and print its counts: not among the record where that goes to stdout."""
     write(path, record_text(record))
     print(f"{format_counts(record)}; wrote {path}", file=sys.stderr if path == "/dev/stdout" else sys.stdout)
-    return 0
 
 
-def cmd_run(args: argparse.Namespace) -> int:
+def cmd_run(args: argparse.Namespace) -> None:
     check_folder(args.out, args.cases)
     task, case_set, system = load_task(args.task), load_cases(args.cases), load_system(args.system)
     check_cases(case_set, task, args.cases)
-    return _save(run_offline(system, task, case_set, [args.split], args.trials, utc(time.time())), args.out)
+    save(run_offline(system, task, case_set, [args.split], args.trials, utc(time.time())), args.out)
 
 
-def cmd_replay(args: argparse.Namespace) -> int:
+def cmd_replay(args: argparse.Namespace) -> None:
     check_folder(args.out, args.cases, *args.logs)
     case_set, logs = load_cases(args.cases), [read_log(path) for path in args.logs]
     task = load_task(logs[0].header["task"]["name"])
     check_cases(case_set, task, args.cases)
-    return _save(replay(logs, case_set, task), args.out)
+    save(replay(logs, case_set, task), args.out)
 
 
-def cmd_check(args: argparse.Namespace) -> int:
+def cmd_check(args: argparse.Namespace) -> None:
     kind, _ = identify(read_bytes(args.file), args.file)
     if kind == "a log":
         log = read_log(args.file)
         system, shard = log.header["system"], log.header.get("shard")
-        print(f"{args.file}: whole and sealed: {len(log.rows)} trials of {system['name']} {system['version']} "
-              f"on {' '.join(log.header['splits'])}" + (f", shard {shard}" if shard else ""))
+        says = (f"whole and sealed: {len(log.rows)} trials of {system['name']} {system['version']} "
+                f"on {' '.join(log.header['splits'])}" + (f", shard {shard}" if shard else ""))
     elif kind == "a run record":
         record = read_record(args.file)
         check_record(record, args.file)
-        print(f"{args.file}: a sound run record: {format_counts(record)}")
+        says = f"a sound run record: {format_counts(record)}"
     else:
         case_set = load_cases(args.file)
         check_cases(case_set, load_task(args.task), args.file)
         counts = Counter(case.split for case in case_set.cases)
-        print(f"{args.file}: a sound case set: " + ", ".join(f"{counts[split]} cases in {split}" for split in counts))
-    return 0
+        says = "a sound case set: " + ", ".join(f"{counts[split]} cases in {split}" for split in counts)
+    print(f"{args.file}: {says}")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -646,26 +635,26 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "harness.py")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="run | replay | check")
+    verbs = parser.add_subparsers(required=True, metavar="run | replay | check")
     run = verbs.add_parser("run", help="an offline system straight into a run record")
     add_run_options(run)
-    run.add_argument("--out", required=True, metavar="FILE", help="the run record to write")
-    run.set_defaults(command=cmd_run)
     again = verbs.add_parser("replay", help="a log, or all shards of one run, into a run record")
     again.add_argument("logs", nargs="+", metavar="LOG")
     again.add_argument("--cases", required=True, metavar="FILE", help="the case set it was recorded with")
-    again.add_argument("--out", required=True, metavar="FILE", help="the run record to write")
-    again.set_defaults(command=cmd_replay)
     check = verbs.add_parser("check", help="is this case set, log or run record sound?")
     check.add_argument("file", metavar="FILE")
     check.add_argument("--task", default="triage_task", metavar="MODULE", help="for a case set (default: %(default)s)")
-    check.set_defaults(command=cmd_check)
+    for verb, command in ((run, cmd_run), (again, cmd_replay), (check, cmd_check)):
+        verb.set_defaults(command=command)
+        if verb is not check:
+            verb.add_argument("--out", required=True, metavar="FILE", help="the run record to write")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
-    return int(args.command(args))
+    args.command(args)
+    return 0
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ systems are qwen_v1, qwen_v2, gemma_v1, gemma_v2, coder_v1 and coder_v2; any oth
 system with other weights is refused before its first trial.
 
 What the server does wrong (Unavailable) bench.py tries again; what the model does wrong (Incomplete) is its answer.
-Reads and writes no file.
 """
 
 import contextlib
@@ -60,55 +59,34 @@ KEPT = ("done_reason", "prompt_eval_count", "eval_count", "total_duration", "loa
         "eval_duration")
 
 
-class TruncatedReply(Incomplete):
-    """The reply was cut off at the token limit before it was whole."""
-
-
-class NotLoaded(Incomplete):
-    """An empty reply with done_reason "load": the model was loaded and nothing was generated."""
-
-
-class EmptyReply(Incomplete):
-    """The reply holds no text."""
-
-
-class ThinkingLeaked(Incomplete):
-    """Thinking text stands in the answer."""
-
-
-class NotJSON(Incomplete):
-    """The reply is no JSON: prose, or JSON inside a fence."""
-
-
-class WrongSchema(Incomplete):
-    """The reply is JSON, and no {"category", "needs_human"}."""
+# What a model can do wrong. A log keeps the name of the class, its message and the raw reply.
+class TruncatedReply(Incomplete): ...  # cut off at the token limit before it was whole
+class NotLoaded(Incomplete): ...  # empty with done_reason "load": the model was loaded and nothing was generated
+class EmptyReply(Incomplete): ...  # no text
+class ThinkingLeaked(Incomplete): ...  # thinking text stands in the answer
+class NotJSON(Incomplete): ...  # prose, or JSON inside a fence
+class WrongSchema(Incomplete): ...  # JSON, and no {"category", "needs_human"}
 
 
 def server_address(text: str) -> tuple[str, str, int, str]:
     """Return (scheme, host, port, path) of an OLLAMA_HOST value, read as Ollama's own client reads it (envconfig.Host).
 
-    The port is 11434, or 80 or 443 after http:// or https://, unless given; no host is 127.0.0.1. A port that is no
-    port is ignored, as Ollama ignores it.
+    The port is 11434, or 80 or 443 after http:// or https://, unless a port that is one is given.
 
-    >>> server_address("")
-    ('http', '127.0.0.1', 11434, '')
-    >>> server_address("https://models.example/ollama")
-    ('https', 'models.example', 443, '/ollama')
-    >>> server_address("[::1]:8080")
-    ('http', '::1', 8080, '')
+    >>> server_address("https://models.example/ollama"), server_address("[::1]:8080")
+    (('https', 'models.example', 443, '/ollama'), ('http', '::1', 8080, ''))
     """
     text = text.strip().strip("\"'").strip()
-    if text == "ollama.com":
-        text = "https://ollama.com"
-    scheme, _, rest = text.rpartition("://")
+    scheme, _, rest = ("https://ollama.com" if text == "ollama.com" else text).rpartition("://")
     if scheme not in ("", "http", "https"):
         raise RunError(f"OLLAMA_HOST is {text!r}: {scheme}:// is neither http:// nor https://; correct it")
-    default = {"": 11434, "http": 80, "https": 443}[scheme]
     place, _, path = rest.partition("/")
     split = re.fullmatch(r"(\[.*\]|[^:\[\]]*):([^:]*)", place)  # else a host alone, or an IPv6 address without brackets
     host, port = split.groups() if split else (place, "")
-    number = int(port) if re.fullmatch("[0-9]{1,9}", port) and int(port) < 65536 else default
-    return scheme or "http", host.strip("[]") or "127.0.0.1", number, f"/{path.rstrip('/')}" if path.strip("/") else ""
+    known = re.fullmatch("[0-9]{1,9}", port) and int(port) < 65536
+    number = int(port) if known else {"": 11434, "http": 80, "https": 443}[scheme]
+    path = path.rstrip("/")
+    return scheme or "http", host.strip("[]") or "127.0.0.1", number, path and f"/{path}"
 
 
 class Server:
@@ -119,10 +97,9 @@ class Server:
         self.name = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
 
     def request(self, method: str, path: str, body: Any = None, timeout_s: float = TIMEOUT_S) -> Any:
-        """Return the JSON object that the server answers.
+        """Return the JSON object that the server answers; raise Unavailable where the same may go through later.
 
-        Raises Unavailable where the same request may go through later: no connection, a reply cut short or not JSON,
-        a status of BUSY, an error object in a 200. Raises RunError, with the server's words, for any other status.
+        Raises RunError, with the server's words, for a status that is neither 200 nor of BUSY.
         """
         kind = http.client.HTTPSConnection if self.scheme == "https" else http.client.HTTPConnection
         try:
@@ -136,11 +113,9 @@ class Server:
             if isinstance(error, TimeoutError):
                 reason = f"no answer within {timeout_s:g} s"
             raise Unavailable(f"{self.name}: {reason}") from None
-        said = content.decode("utf-8", "replace").strip()
-        try:
+        said, value = content.decode("utf-8", "replace").strip(), None
+        with contextlib.suppress(RunError):
             value = parse_json(said, self.name)
-        except RunError:
-            value = None
         if isinstance(value, dict) and isinstance(value.get("error"), str):
             said = value["error"]
         if reply.status in BUSY:
@@ -160,13 +135,11 @@ class ModelTriage:
     mode, tools, index = "live", None, None
 
     def __init__(self, tag: str, version: str, digest: str | None = None):
-        self.tag, self.version, self.pinned = tag, version, digest
-        self.name = f"model-triage-{tag.partition(':')[0]}"
-        text = PROMPTS[version]
-        self.prompt = f"triage-{version} sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-        self.model = f"{tag}@{digest or 'unknown'}"
-        self.timeout_s = TIMEOUT_S
+        self.tag, self.version, self.pinned, self.timeout_s = tag, version, digest, TIMEOUT_S
         self.server = Server(os.environ.get("OLLAMA_HOST", ""))
+        text = PROMPTS[version]
+        self.name, self.model = f"model-triage-{tag.partition(':')[0]}", f"{tag}@{digest or 'unknown'}"
+        self.prompt = f"triage-{version} sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
         self.request: dict[str, Any] = {
             "model": tag, "stream": False, "think": False, "format": ANSWER_SCHEMA,
             "options": {"temperature": TEMPERATURE, "num_predict": NUM_PREDICT},
@@ -174,20 +147,21 @@ class ModelTriage:
         self.settings = {"prompt": text, "request": self.request}
 
     def prepare(self) -> dict[str, str]:
-        """Return {"host", "version"} of the server, and note the digest of the weights it has in `model`.
+        """Return {"host", "version"} of the server, and note the digest of its weights in `model`.
 
         Raises RunError where the server cannot be reached, lacks the model, or has other weights than those pinned.
         """
         try:
             version = self.server.request("GET", "/api/version", timeout_s=10).get("version")
             models = self.server.request("GET", "/api/tags", timeout_s=10).get("models")
+            models = models if isinstance(models, list) else []
         except Unavailable as error:
             raise RunError(f"no Ollama server answers: {error}; start it, or set OLLAMA_HOST") from None
-        listed = {model.get("name"): model for model in models or [] if isinstance(model, dict)}
+        listed = {str(model.get("name")): model for model in models if isinstance(model, dict)}
         model = listed.get(self.tag) or listed.get(f"{self.tag}:latest")
         if model is None:
-            there = ", ".join(map(str, listed)) or "none"
-            raise RunError(f"{self.server.name} has no model {self.tag!r}; it has {there}; run ollama pull {self.tag}")
+            raise RunError(f"{self.server.name} has no model {self.tag!r}; it has {', '.join(listed) or 'none'}; "
+                           f"run ollama pull {self.tag}")
         digest = str(model.get("digest", "")).removeprefix("sha256:")[:12] or "unknown"
         self.model = f"{self.tag}@{digest}"
         if self.pinned and digest != self.pinned:
@@ -198,8 +172,7 @@ class ModelTriage:
     def respond(self, case: Case, trial: int) -> Answer:
         """Return the model's answer to a case, with the reply's own counts and times as metadata.
 
-        Raises the task's Rejection before any call for a blank or missing message, Incomplete for a reply without an
-        answer, Unavailable and RunError as Server.request does.
+        Raises the task's Rejection, before any call, for a blank or missing message.
         """
         messages = [{"role": "system", "content": PROMPTS[self.version]},
                     {"role": "user", "content": message_text(case.input)}]
@@ -213,7 +186,7 @@ class ModelTriage:
         metadata = {"server": self.server.name, "reply": content, **{key: reply[key] for key in KEPT if key in reply}}
         if message.get("thinking"):
             metadata["thinking"] = message["thinking"]
-        read = metadata.get("prompt_eval_count")
+        read = reply.get("prompt_eval_count")
         if isinstance(read, int) and read >= CONTEXT_TOKENS:
             metadata["warning"] = f"prompt_eval_count at the context limit of {CONTEXT_TOKENS}: the prompt may be cut"
         return Answer(read_answer(content, metadata), metadata)

@@ -8,7 +8,6 @@ many bytes, save where a subprocess kills itself in earnest.
 """
 
 import contextlib
-import doctest
 import errno
 import fcntl
 import io
@@ -44,12 +43,6 @@ BENCH = os.path.join(HERE, "bench.py")
 DELIVERY = {"category": "delivery", "needs_human": False}
 UNITS = [(f"c{i}", trial) for trial in (1, 2, 3) for i in range(3)]  # of the small case set, in recording order
 BUG = 70  # stands for a traceback
-
-
-def load_tests(loader: Any, tests: unittest.TestSuite, pattern: Any) -> unittest.TestSuite:
-    if bench.__doc__:  # python3 -OO takes it away
-        tests.addTests(doctest.DocTestSuite(bench))
-    return tests
 
 
 class Terminal(io.StringIO):
@@ -103,6 +96,14 @@ class System:
         return Answer(DELIVERY | {"needs_human": trial % 2 == 0}, {"number": int(case.id[1:])})
 
 
+def failing(error: BaseException, at: int) -> System:
+    """Return a system that raises this from its call number `at` on."""
+    def hook(number: int, unit: Any) -> None:
+        if number >= at:
+            raise error
+    return System(hook)
+
+
 class Folder(unittest.TestCase):
     """A folder with a small case set, and commands that record it."""
 
@@ -132,6 +133,10 @@ class Folder(unittest.TestCase):
         with mock.patch.dict(sys.modules, {"scripted": module}):
             return bench_main("--cases", self.cases, "--system", named, "--trials", str(self.trials),
                               "--log", log or self.log, "--out", self.out, *more, **injected)
+
+    def save(self, data: bytes) -> None:
+        with open(self.log, "wb") as file:
+            file.write(data)
 
     def bytes(self, path: str | None = None) -> bytes:
         with open(path or self.log, "rb") as file:
@@ -394,22 +399,12 @@ class FaultTest(Folder):
                 self.assertTrue(self.bytes().startswith(kept))
                 self.assertEqual((self.outputs(), len(server.posts)), (expected, 9 + 4))
 
-    def test_no_retries_means_one_try(self):
-        server = self.serve({1: 503})
-        self.assert_refused(self.record("--retries", "0", wait=self.fail), "after 0 retries")
-        self.assertEqual(len(server.posts), 1)
-
     def test_what_others_finish_is_kept_when_one_worker_meets_a_refusal(self):
         self.serve({5: 404})
         result = self.record("--workers", "3")
         rows = harness.parse_log(self.bytes(), self.log).rows
         self.assert_refused(result, "cue 404", f"{len(rows)} of 9 trials are kept")
         self.assertGreaterEqual(len(rows), 4)
-
-    def test_a_server_that_does_not_answer_leaves_no_file(self):
-        self.serve().close()
-        self.assert_refused(self.record(), "no Ollama server answers")
-        self.assertFalse(os.path.exists(self.log))
 
     def test_weights_that_changed_under_way_are_noted_and_refused(self):
         server = self.serve()
@@ -471,6 +466,7 @@ class PauseTest(unittest.TestCase):
 
     def test_pauses_double_up_to_a_minute(self):
         self.assertEqual(self.patient(9, 9)[1], [1, 2, 4, 8, 16, 32, 60, 60, 60])
+        self.assertEqual(self.patient(1100, 1100)[1][-1], 60)  # a weekend: 2 ** 1024 is no float
 
     def test_jitter_shortens_a_pause_by_half_at_most(self):
         self.assertEqual(self.patient(3, 3, jitter=1.0)[1], [0.5, 1, 2])
@@ -515,10 +511,7 @@ class PauseTest(unittest.TestCase):
 class ResumeTest(Folder):
     def stop_after(self, count: int) -> bytes:
         """Return the bytes of a log whose system broke down after so many trials."""
-        def hook(number: int, unit: Any) -> None:
-            if number > count:
-                raise RunError("answers 404")
-        self.record(system=System(hook))
+        self.record(system=failing(RunError("answers 404"), count + 1))
         return self.bytes()
 
     def test_only_what_is_missing_is_run_in_the_order_of_a_fresh_run(self):
@@ -533,8 +526,7 @@ class ResumeTest(Folder):
     def test_gaps_in_the_middle_are_filled_too(self):
         self.record()
         lines = self.bytes().splitlines(keepends=True)
-        with open(self.log, "wb") as file:
-            file.writelines(lines[:1] + lines[8:2:-2])
+        self.save(b"".join(lines[:1] + lines[8:2:-2]))
         system = System()
         self.assertEqual(self.record("--resume", system=system).status, 0)
         self.assertEqual(system.calls, [unit for i, unit in enumerate(UNITS) if i not in (7, 5, 3)])
@@ -542,8 +534,7 @@ class ResumeTest(Folder):
 
     def test_a_torn_last_line_is_moved_aside_and_its_trial_recorded_again(self):
         kept = self.stop_after(4)
-        with open(self.log, "ab") as file:
-            file.write(b'{"type": "trial", "case_id": "c1", "tri')
+        self.save(kept + b'{"type": "trial", "case_id": "c1", "tri')
         result = self.record("--resume")
         self.assertIn(f"a torn last line of 39 bytes was moved into {self.log}.torn", result.err)
         self.assertEqual(self.bytes(f"{self.log}.torn"), b'{"type": "trial", "case_id": "c1", "tri\n')
@@ -552,8 +543,7 @@ class ResumeTest(Folder):
 
     def test_a_log_of_another_run_is_refused_by_name_and_value_and_not_touched(self):
         kept = self.stop_after(4)
-        with open(self.log, "ab") as file:
-            file.write(b'{"torn')
+        self.save(kept + b'{"torn')
         other = System()
         other.version = "2"
         tuned = System()
@@ -579,41 +569,31 @@ class ResumeTest(Folder):
         task = harness.load_task("triage_task")
         with mock.patch.object(harness, "load_task", lambda name: task._replace(sha256="0" * 64)):
             self.assert_refused(self.record("--resume"), "differ in task.sha256", task.sha256, "0" * 64)
-        self.assert_refused(self.record("--resume", "--split", "heldout"), "no case in split heldout")
+        self.assert_refused(self.record("--resume", "--split", "heldout"), "no case in heldout")
 
     def test_a_row_that_is_not_of_this_run_is_refused_by_its_line(self):
         kept = self.stop_after(4)
-        for change in ({"case_id": "c7"}, {"trial": 4}, {"seed": 1}, {"trial": 0}):
+        for change, words in (({"case_id": "c7"}, "not of this run"), ({"trial": 4, "seed": 1004}, "not of this run"),
+                              ({"seed": 1}, "whose seed is 1001"), ({"trial": 0, "seed": 1000}, "not of this run")):
             with self.subTest(change=change):
                 lines = kept.splitlines(keepends=True)
                 lines[2] = json.dumps(json.loads(lines[2]) | change).encode() + b"\n"
-                with open(self.log, "wb") as file:
-                    file.writelines(lines)
-                self.assert_refused(self.record("--resume"), f"{self.log}:3: ", "not of this run")
+                self.save(b"".join(lines))
+                self.assert_refused(self.record("--resume"), f"{self.log}:3: ", words)
 
     def test_settings_that_json_changes_resume_all_the_same(self):
-        def system(hook: Any = lambda *_: None) -> System:
-            made = System(hook)
-            made.tools, made.settings = ("search",), {1: (2, 3)}
-            return made
-
-        def hook(number: int, unit: Any) -> None:
-            if number == 3:
-                raise RunError("answers 404")
-
-        self.record(system=system(hook))
-        self.assertEqual(self.record("--resume", system=system()).status, 0)
+        for system in (failing(RunError("answers 404"), 3), System()):
+            system.tools, system.settings = ("search",), {1: (2, 3)}
+            result = self.record("--resume", system=system)
+        self.assertEqual(result.status, 0)
         self.assertEqual(len(self.rows()), 9)
 
     def test_resume_starts_a_log_that_is_not_there_is_empty_or_has_a_torn_header(self):
         self.record()
         expected = self.bytes()
-        for start in (None, b"", b"{", expected[:17], expected[:100]):
+        for start in (b"", b"{", expected[:17], expected[:100]):
             with self.subTest(start=start):
-                os.unlink(self.log)
-                if start is not None:
-                    with open(self.log, "wb") as file:
-                        file.write(start)
+                self.save(start)
                 self.assertEqual(self.record("--resume").status, 0)
                 self.assertEqual(self.bytes(), expected)
 
@@ -645,8 +625,8 @@ class ResumeTest(Folder):
         with open(self.path("notes"), "w") as file:
             file.write("a line without an end")
         for path, words in (("/dev/null", "not a file that keeps"), (self.path("fifo"), "not a file that keeps"),
-                            (self.path("folder"), "is a folder"), (self.path("notes"), "is not a log"),
-                            (self.cases, "it is read as well"), (self.path("no/log.jsonl"), "no folder"),
+                            (self.path("folder"), "Is a directory"), (self.path("notes"), "is not a log"),
+                            (self.cases, "is not a log"), (self.path("no/log.jsonl"), "No such file or directory"),
                             (BENCH, "bench.py:1: not JSON")):
             with self.subTest(path=path):
                 before = self.bytes(path) if os.path.isfile(path) else None
@@ -661,12 +641,9 @@ class ResumeTest(Folder):
         self.assertEqual(system.calls, [])
 
     def test_a_bug_of_the_system_keeps_its_traceback_and_the_log(self):
-        def hook(number: int, unit: Any) -> None:
-            if number == 5:
-                raise KeyError("a bug")
-        result = self.record(system=System(hook))
+        result = self.record(system=failing(KeyError("a bug"), 5))
         self.assertEqual(result.status, BUG)
-        self.assertRegex(result.err, r"(?s)stopped: 4 of 9 trials are kept.*in hook\n.*KeyError: 'a bug'")
+        self.assertRegex(result.err, r"(?s)stopped: 4 of 9 trials are kept.*raise error\n.*KeyError: 'a bug'")
         self.assertEqual(self.record("--resume").status, 0)
         self.rows()
 
@@ -759,8 +736,7 @@ class KillTest(Folder):
     def test_killed_with_a_line_aside_and_not_yet_cut_off_nothing_is_lost(self):
         expected = self.whole()
         torn = expected[:-30]
-        with open(self.log, "wb") as file:
-            file.write(torn)
+        self.save(torn)
         self.assertFalse(self.life(0))  # in the fsync of LOG.torn
         self.assertFalse(self.life(1))  # in the truncation
         self.assertEqual(self.bytes(), torn)
@@ -835,7 +811,7 @@ class ProcessTest(Folder):
         done = self.start(limit="ulimit -f 8")  # blocks of 512 or 1024 bytes: 4 or 8 kB
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
         log = harness.parse_log(self.bytes(), self.log)
-        self.assertEqual(log.whole, len(self.bytes()))
+        self.assertEqual(log.torn, b"")
         self.assertIn(f"error: cannot write {self.log}: File too large", done.stderr)
         self.assertIn(f"{len(log.rows)} of 120 trials are kept in {self.log}; go on with the same command and --resume",
                       done.stderr)
@@ -850,12 +826,16 @@ class ProcessTest(Folder):
         self.assertEqual(done.stdout, "mortal 1 on dev: 60 of 120 trials pass, 60 fail, 0 incomplete; "
                                       f"wrote {self.log} and {self.out}\n")
 
-    def test_a_recording_outlives_the_pipe_that_shows_its_progress(self):
+    def test_a_recording_outlives_the_pipe_that_shows_its_progress_and_warnings(self):
+        with open(self.path("mortal.py"), "a") as file:
+            file.write("\nfrom harness import Incomplete\nclass Mute(System):\n    def respond(self, case, trial):\n"
+                       "        raise Incomplete('nothing came')\nsystem = Mute()\n")
         reader, writer = os.pipe()
         os.close(reader)
         self.assertEqual(self.start(stderr=writer).returncode, 0)
         os.close(writer)
         self.assertEqual(len(self.rows()), 120)
+        self.assertEqual(harness.read_record(self.out)["summary"]["dev"]["incomplete"], 120)
 
 
 class InterruptTest(Folder):
@@ -863,16 +843,12 @@ class InterruptTest(Folder):
         forever = threading.Event()
         self.addCleanup(forever.set)
 
-        def hook(number: int, unit: Any) -> None:
-            if number > 3:
-                raise Unavailable("503 busy")
-
         def wait(pause: float) -> None:
             os.kill(os.getpid(), signal.SIGINT)
             forever.wait(60)
 
         with self.assertRaises(KeyboardInterrupt):
-            self.record(system=System(hook), wait=wait)
+            self.record(system=failing(Unavailable("503 busy"), 4), wait=wait)
         self.assertEqual(len(harness.parse_log(self.bytes(), self.log).rows), 3)
         self.assertEqual(self.record("--resume").status, 0)
         self.rows()
@@ -921,11 +897,6 @@ class InterruptTest(Folder):
         self.assertEqual(self.record(system=System(lambda *_: os.kill(os.getpid(), signal.SIGINT))).status, 0)
         self.assertIs(signal.getsignal(signal.SIGINT), signal.SIG_IGN)
         self.rows()
-
-
-    def test_ctrl_c_means_what_it_did_before_when_a_run_is_over(self):
-        self.record()
-        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
 
 class LockTest(Folder):
@@ -994,11 +965,6 @@ class DiskTest(Folder):
             self.assert_refused(self.record(), "Input/output error", "1 of 9 trials are kept")
         self.assertEqual(len(harness.parse_log(self.bytes(), self.log).rows), 1)
 
-    def test_every_line_is_on_the_disk_before_the_next_trial_counts(self):
-        with mock.patch.object(os, "fsync", wraps=os.fsync) as fsync:
-            self.record("--shard", "1/1")
-        self.assertGreaterEqual(fsync.call_count, 11)  # header, 9 trials, end
-
     def test_a_record_that_cannot_be_written_leaves_the_log_and_says_how_to_go_on(self):
         full = RunError("cannot write run.json: No space left on device")
         with mock.patch.object(files, "write", side_effect=full):
@@ -1028,6 +994,7 @@ class ProgressTest(unittest.TestCase):
                                           "waiting: 127.0.0.1:11434: 503 busy")
         progress.step("fail")
         self.assertEqual(progress.line(), "111/220 50%  0.55/s  3:18 left  pass 68  incomplete 1  retries 1")
+        self.assertEqual((bench.duration(75), bench.duration(3600)), ("1:15", "1:00:00"))
 
     def test_terminal_line_is_drawn_over_itself_and_cleared_before_others(self):
         stream = Terminal()
@@ -1100,12 +1067,9 @@ class ProgressTest(unittest.TestCase):
 
 class CommandTest(Folder):
     def test_errors_and_warnings_begin_on_a_line_of_their_own(self):
-        def hook(number: int, unit: Any) -> None:
-            if number == 5:
-                raise RunError("answers 404")
-
         with mock.patch.dict(os.environ, {"TERM": "xterm"}):
-            result = self.record(system=System(hook), terminal=True, timer=itertools.count().__next__)
+            result = self.record(system=failing(RunError("answers 404"), 5), terminal=True,
+                                 timer=itertools.count().__next__)
         drawn, _, error = result.err.split("\n")[1].rpartition("\r\x1b[K")
         self.assertTrue(drawn.endswith("retries 0\x1b[K"), drawn)
         self.assertTrue(error.startswith("error: case 'c1' trial 2: answers 404; 4 of 9 trials are kept"), error)
@@ -1123,7 +1087,8 @@ class CommandTest(Folder):
                             (("--timeout", "nan"), "--timeout above 0"), (("--timeout", "inf"), "--timeout above 0"),
                             (("--shard", "0/4"), "--shard 0/4"), (("--shard", "5/4"), "from 1 to N"),
                             (("--shard", "2"), "give K/N"), (("--shard=-1/-1",), "give K/N"),
-                            (("--split", "heldout"), "no case in split heldout"),
+                            (("--split", "heldout"), "no case in heldout"),
+                            (("--shard", "1/" + "9" * 5000), "give K/N"),
                             (("--out", self.log), "would take the place of"),
                             (("--out", self.cases), "it is read as well"),
                             (("--out", self.path("no/run.json")), "no folder")):
@@ -1145,6 +1110,12 @@ class CommandTest(Folder):
             ("warning: 3 of 9 trials: incomplete, NoAnswer: the output is no answer of triage_task "
              "(first: case 'c0' trial 2)"),
             "warning: 2 of 9 trials: slow: (first: case 'c2' trial 2)"]))
+
+    def test_a_system_whose_server_is_not_there_is_refused_and_leaves_no_file(self):
+        system = System()
+        system.prepare = mock.Mock(side_effect=Unavailable("no licence free"))
+        self.assert_refused(self.record(system=system), "the server of scripted does not answer: no licence free")
+        self.assertEqual((os.listdir(self.folder), system.calls), (["cases.json"], []))
 
     @unittest.skipUnless(bench.__doc__, "python3 -OO takes docstrings away")
     def test_the_command_in_the_docstring_prints_what_stands_below_it(self):

@@ -4,11 +4,13 @@ import contextlib
 import io
 import os
 import stat
+import sys
 import unittest
 from unittest import mock
 
 import files
 from files import CaseError, RunError
+from harness import Unavailable
 from test_harness import FolderTest
 
 
@@ -21,6 +23,16 @@ class WriteTest(FolderTest):
         files.write("new.txt", "caf\u00e9\n\ud800")
         self.assertEqual(self.load("new.txt"), b"caf\xc3\xa9\n\\ud800")
         self.assertEqual(set(os.listdir()) - before, {"new.txt"})
+
+    def test_a_log_or_a_folder_is_not_written_however_it_is_spelled(self):
+        os.symlink("log.jsonl", "link")
+        os.symlink("nowhere/x", "astray")
+        for path, says in (("log.jsonl", "it is a log"), ("log.jsonl/", "it is a log"), ("link", "it is a log"),
+                           ("", "it is a folder"), ("./", "it is a folder"), ("astray", "there is no folder")):
+            before = sorted(os.listdir()), self.load("log.jsonl")
+            with self.subTest(path), self.assertRaisesRegex(RunError, says):
+                files.write(path, "over it")
+            self.assertEqual((sorted(os.listdir()), self.load("log.jsonl")), before)
 
     def test_permissions_follow_the_umask(self):
         self.addCleanup(os.umask, os.umask(0o027))
@@ -83,8 +95,18 @@ class ManualTest(unittest.TestCase):
             self.assertEqual(self.command(mock.Mock(side_effect=error)), (1, "error: x:1: odd; mend it\n"))
 
     def test_a_bug_keeps_its_traceback(self):
-        with self.assertRaises(ZeroDivisionError):
-            self.command(lambda: 1 // 0)
+        for bug in (ValueError("bug"), OSError(5, "Input/output error"), Unavailable("busy")):
+            with self.assertRaises(type(bug)):
+                self.command(mock.Mock(side_effect=bug))
+
+    def test_streams_that_are_closed_or_gone_stop_nothing(self):
+        with mock.patch.object(sys, "stdout", None), mock.patch.object(sys, "stderr", None):
+            self.assertEqual(files.run_command(lambda: files.write("/dev/stdout", "x") or sys.stderr.write("x")), 1)
+            sys.stdout.close()
+            sys.stderr.close()
+        gone = mock.Mock(write=mock.Mock(side_effect=BrokenPipeError()))
+        with contextlib.redirect_stderr(gone):
+            self.assertEqual(files.run_command(mock.Mock(side_effect=KeyboardInterrupt)), 130)
 
     def test_interrupted_exits_130(self):
         self.assertEqual(self.command(mock.Mock(side_effect=KeyboardInterrupt))[0], 130)

@@ -293,8 +293,9 @@ class PrepareTest(ServerTest):
             self.server.broken = broken
             with self.subTest(broken):
                 self.assertIn(self.address, self.raised(RunError, self.system().prepare))
-        self.server.broken = (200, {"models": None})
-        self.assertIn("it has none", self.raised(RunError, self.system().prepare))
+        for models in (None, [7], [{"name": ["odd"]}], 7):
+            self.server.broken = (200, {"models": models})
+            self.assertIn("no model 'qwen2.5-coder:0.5b'", self.raised(RunError, self.system().prepare))
 
 
 class AnswerTest(ServerTest):

@@ -202,6 +202,8 @@ def load_system(name: str) -> Any:
     system = getattr(module, attribute, None)
     if system is None:
         raise RunError(f"the module {module_name!r} has no system {attribute!r}; correct the name after the colon")
+    if isinstance(system, type):
+        raise RunError(f"the system {name!r} is a class; make an object of it in its module, and name that")
     for field in (*SYSTEM_FIELDS, "respond"):
         if not hasattr(system, field):
             raise RunError(f"the system {name!r} has no {field}; see the README on writing a system")

@@ -406,6 +406,10 @@ class BadModuleTest(FolderTest):
             self.refused(*self.run_rules(system=f"{name}:system"),
                          says=f"the system '{name}:system': {field} is {value!r}, not text")
 
+    def test_a_class_is_no_system(self):
+        name = self.module(self.SYSTEM)
+        self.refused(*self.run_rules(system=f"{name}:S"), says=f"the system '{name}:S' is a class; make an object")
+
     def test_a_task_that_lacks_an_attribute(self):
         for field in ("GRADERS", "check_expected", "check_answer"):
             name = self.module(f"{self.TASK}del {field}\n")

@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` l
 import argparse
 import json
 import math
+import operator
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -88,34 +89,6 @@ def trial_pairs(pair: Pair) -> dict[str, int] | None:
     return dict(zip(("both_pass", "only_baseline", "only_candidate", "neither"), counts.values()))
 
 
-def summarize(baseline: Sequence[Fraction], candidate: Sequence[Fraction], stream: IndexStream) -> dict[str, Any]:
-    """Return the figures of a set of cases from their shares: means, difference, interval by case, cases by direction.
-
-    The interval takes its resamples from the stream, so that one generator serves a comparison in its stated order.
-    """
-    ks, unit = on_grid([after - before for before, after in zip(baseline, candidate)])
-    n = len(ks)
-    return {
-        "cases": n, "baseline": sum(baseline) / n, "candidate": sum(candidate) / n,
-        "difference": Fraction(sum(ks), n * unit),
-        "interval_95": intervals.sampled_interval(ks, unit, stream),
-        "better": sum(k > 0 for k in ks), "worse": sum(k < 0 for k in ks), "same": ks.count(0),
-    }
-
-
-def interval_figures(ks: Sequence[int], unit: int, groups: Sequence[tuple[int, int]], sampled: Any,
-                     budget: float = intervals.WORK_BUDGET) -> dict[str, Any]:
-    """Return the exact interval by case and the sign-flip by source; the sampled interval where none can be exact."""
-    exact = intervals.exact_interval(ks, unit, budget=budget)
-    why = "no common grid of scores" if unit > intervals.FINEST_UNIT else "too much work for an exact one"
-    return {
-        "exact_interval_95": exact or sampled,
-        "exact_method": f"exact, grid of 1/{unit}" if exact else f"sampled, {RESAMPLES} resamples: {why}",
-        "source_sign_flip": dict(zip(("interval_95", "p_value", "groups", "method", "reason"),
-                                     intervals.sign_flip(groups, unit, budget=budget))),
-    }
-
-
 class Differences(NamedTuple):
     """What every figure is computed from: shares and difference of each case, and the source group it belongs to."""
 
@@ -123,8 +96,7 @@ class Differences(NamedTuple):
     candidate: list[Fraction]
     ks: list[int]  # the difference of case i is ks[i] / unit
     unit: int
-    members: list[list[int]]  # the cases of each source group
-    group_of: list[int]  # the source group of each case
+    group_of: list[int]
 
     def groups(self, cases: Sequence[int]) -> list[tuple[int, int]]:
         """Return (number of cases, sum of ks) of each source group among these cases."""
@@ -133,17 +105,42 @@ class Differences(NamedTuple):
             inside.setdefault(self.group_of[i], []).append(self.ks[i])
         return [(len(ks), sum(ks)) for ks in inside.values()]
 
+    def of(self, cases: Sequence[int]) -> "Differences":
+        """Return those of some cases, on the coarsest grid that holds them."""
+        step = math.gcd(self.unit, *(self.ks[i] for i in cases))
+        return Differences([self.baseline[i] for i in cases], [self.candidate[i] for i in cases],
+                           [self.ks[i] // step for i in cases], self.unit // step, [self.group_of[i] for i in cases])
+
 
 def differences(pair: Pair) -> Differences:
     """Return the shares and differences of a Pair whose every trial has a score."""
     baseline, candidate = shares(pair.baseline.trials), shares(pair.candidate.trials)
-    members = trials.sources(pair)
-    group_of = [0] * len(pair.cases)
-    for number, group in enumerate(members):
-        for i in group:
-            group_of[i] = number
-    ks, unit = on_grid([after - before for before, after in zip(baseline, candidate)])
-    return Differences(baseline, candidate, ks, unit, members, group_of)
+    return Differences(baseline, candidate, *on_grid(list(map(operator.sub, candidate, baseline))),
+                       trials.sources(pair))
+
+
+def summarize(found: Differences, stream: IndexStream) -> dict[str, Any]:
+    """Return means, difference, seeded interval by case (from the stream) and cases by direction."""
+    n = len(found.ks)
+    return {
+        "cases": n, "baseline": sum(found.baseline) / n, "candidate": sum(found.candidate) / n,
+        "difference": Fraction(sum(found.ks), n * found.unit),
+        "interval_95": intervals.sampled_interval(found.ks, found.unit, stream),
+        "better": sum(k > 0 for k in found.ks), "worse": sum(k < 0 for k in found.ks), "same": found.ks.count(0),
+    }
+
+
+def interval_figures(found: Differences, sampled: Any, budget: float = intervals.WORK_BUDGET) -> dict[str, Any]:
+    """Return the exact interval by case and the sign-flip by source; the sampled interval where none can be exact."""
+    exact = intervals.exact_interval(found.ks, found.unit, budget=budget)
+    why = "no common grid of scores" if found.unit > intervals.FINEST_UNIT else "too much work for an exact one"
+    groups = found.groups(range(len(found.ks)))
+    return {
+        "exact_interval_95": exact or sampled,
+        "exact_method": f"exact, grid of 1/{found.unit}" if exact else f"sampled, {RESAMPLES} resamples: {why}",
+        "source_sign_flip": dict(zip(("interval_95", "p_value", "groups", "method", "reason"),
+                                     intervals.sign_flip(groups, found.unit, budget=budget))),
+    }
 
 
 def measure_figures(pair: Pair, found: Differences) -> dict[str, Any]:
@@ -180,7 +177,7 @@ def overall_figures(found: Differences, scores: Sequence[Scores], unpaired: str 
 
     trial_level_interval_95 is a function that waits for it, because it can take as long as all the rest.
     """
-    overall = summarize(found.baseline, found.candidate, stream)
+    overall = summarize(found, stream)
     by_trial = None if unpaired else intervals.sampled_aside(*on_grid(
         [Fraction(after) - before for case in zip(*scores) for before, after in zip(*case)]), stream)
     groups = found.groups(range(len(found.ks)))
@@ -189,7 +186,7 @@ def overall_figures(found: Differences, scores: Sequence[Scores], unpaired: str 
     return overall | {
         "trial_level_interval_95": by_trial, "source_groups": len(groups), "source_cluster_method": by_source.method,
         "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.no_gain_share,
-        **interval_figures(found.ks, found.unit, groups, overall["interval_95"]),
+        **interval_figures(found, overall["interval_95"]),
         "exact_distribution": distribution and distribution._asdict(), "trial_level_reason": unpaired,
     }
 
@@ -209,20 +206,17 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
     claiming: dict[tuple[int, ...], list[int]] = {}
     budget = intervals.WORK_BUDGET / max(1, len(named))  # all slices together may cost what one figure may
     for (tag, value), cases in named.items():
-        figures = summarize([found.baseline[i] for i in cases], [found.candidate[i] for i in cases], stream)
-        step = math.gcd(found.unit, *(found.ks[i] for i in cases))
-        groups = found.groups(cases)
+        part = found.of(cases)
+        figures = summarize(part, stream)
         figures |= {
-            "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len(groups),
-            **interval_figures([found.ks[i] // step for i in cases], found.unit // step,
-                               [(size, total // step) for size, total in groups], figures["interval_95"], budget),
-            "adjusted_p_value": None,
+            "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len({*part.group_of}),
+            **interval_figures(part, figures["interval_95"], budget), "adjusted_p_value": None,
             "same_cases_as": [name for name in same[tuple(cases)] if name != f"{tag}: {value}"],
             "incomplete": {side: sum(counts[i] for i in cases) for side, counts in unscored.items()},
         }
         slices.setdefault(tag, {})[value] = figures
         if figures["source_sign_flip"]["interval_95"]:
-            sums = claiming[tuple(cases)] = [0] * len(found.members)
+            sums = claiming[tuple(cases)] = [0] * (max(found.group_of) + 1)
             for i in cases:
                 sums[found.group_of[i]] += found.ks[i]
     if not claiming:
@@ -375,44 +369,39 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-class Inputs(NamedTuple):
-    """A comparison and what it was made from: the pair of trial logs, or two run records and their case set."""
-
-    comparison: dict[str, Any]
-    pair: Pair | None = None
-    records: tuple[dict[str, Any], dict[str, Any], CaseSet] | None = None
+Source = Pair | tuple[dict[str, Any], dict[str, Any], CaseSet]  # trial logs, or two run records and their case set
 
 
-def read_inputs(args: argparse.Namespace, options: Options) -> Inputs:
+def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, Any], Source]:
     """Return the comparison that the command asks for, and what it was made from."""
     names = args.baseline, args.candidate
     if not args.trials:
         baseline, candidate = (harness.read_record(path) for path in names)
         case_set = harness.load_cases(args.cases)
-        comparison = compare(baseline, candidate, case_set, options, names)
-        return Inputs(comparison, records=(baseline, candidate, case_set))
+        return compare(baseline, candidate, case_set, options, names), (baseline, candidate, case_set)
     paths: list[tuple[str | None, str]] = []
     for text in args.trials:
         side, equals, path = text.partition("=")
         paths.append((side, path) if equals and side in trials.SIDES else (None, text))
     pair = trials.read_trial_logs(paths, *names, tuple(args.score_range), args.skip_broken_lines)
-    return Inputs(compare_pair(pair, options), pair)
+    return compare_pair(pair, options), pair
 
 
-def write_reports(args: argparse.Namespace, inputs: Inputs) -> None:
+def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: Source) -> None:
     """Write what --table, --markdown and --html ask for."""
     import page  # only here: a plain comparison starts faster without them
     import report
 
     if args.table:
-        print(report.text_report(inputs.comparison, **report.terminal_settings(sys.stdout)), end="")
+        print(report.text_report(comparison, **report.terminal_settings(sys.stdout)), end="")
     if args.markdown:
-        files.write(args.markdown, report.markdown_report(inputs.comparison))
+        files.write(args.markdown, report.markdown_report(comparison))
     if args.html:
-        panel, manifests = page.pair_panel(inputs.pair) if inputs.pair else [], []
-        if inputs.records:
-            panel, manifests = page.record_panel(*inputs.records), [run["manifest"] for run in inputs.records[:2]]
-        files.write(args.html, page.html_report(inputs.comparison, panel, manifests))
+        if isinstance(source, Pair):
+            text = page.html_report(comparison, page.pair_panel(source), [])
+        else:
+            text = page.html_report(comparison, page.record_panel(*source), [run["manifest"] for run in source[:2]])
+        files.write(args.html, text)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -428,13 +417,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--json and --table both print to stdout; choose one")
     for path in filter(None, (args.out, args.markdown, args.html)):
         files.check_folder(path)
-    inputs = read_inputs(args, Options(args.min_gain, args.margin, args.gate, args.plan, args.missing, args.seed))
-    comparison = inputs.comparison
+    comparison, source = read_inputs(args, Options(args.min_gain, args.margin, args.gate, args.plan, args.missing,
+                                                   args.seed))
     if args.out:
         files.write(args.out, format_json(comparison))
     print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")
     if args.table or args.markdown or args.html:
-        write_reports(args, inputs)
+        write_reports(args, comparison, source)
     sys.stdout.flush()  # the result stands before the warnings about it
     for warning in comparison["warnings"]:
         print(f"warning: {warning['message']}; {warning['advice']}", file=sys.stderr)

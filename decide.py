@@ -3,15 +3,6 @@
     $ python3 -m doctest decide.py && echo "every example below came out"
     every example below came out
 
-| question                                              | function                            |
-|-------------------------------------------------------|-------------------------------------|
-| may it ship?                                          | `decision`, `nothing_moved`         |
-| how many cases move when nothing changed?             | `by_chance`, `changed_by_chance`    |
-| what do two runs of one system show?                  | `noise_floor`                       |
-| where does the noise come from, what would reduce it? | `planning`                          |
-| what if the incomplete trials had been graded?        | `incomplete`, `incomplete_per_case` |
-| what must a reader know before believing it?          | `warnings`                          |
-
 Numbers in, a dict out for each key that `comparison.json` holds beside its intervals: exact or full floats, compare.py
 rounds. Reads, writes and prints nothing. Shapes throughout: the difference of case i (candidate minus baseline) is
 ks[i] / unit; `groups` is (cases, sum of ks) of each source; `members` the index of each case's group. Without sources
@@ -40,10 +31,16 @@ MIN_GROUPS = 6                 # fewer carry no 95% sign-flip interval: 2 / 2^5 
 FEW_CASES = 10                 # cases; below, a single case is a tenth of the result
 Z_95, Z_90, Z_POWER_80 = 1.96, 1.645, 0.8416
 GATES = ("better", "not-worse", "equivalent")
+WIDTHS = {"now": (1, 1, 1), "twice_cases": (1, 2, 1), "twice_trials": (1, 1, 2), "endless_trials": (1, 1, math.inf),
+          "twice_groups": (2, 1, 1)}     # how many times the sources, the cases of each source, and the trials
 
 
 def _text(value: Number) -> str:
     return f"{float(value):.4g}"
+
+
+def _claim(gate: str) -> str:
+    return gate.replace("-", " ")
 
 
 # === May it ship? ===
@@ -90,10 +87,6 @@ def decision(flip: intervals.SignFlip, groups: Groups, unit: int, has_sources: b
             "gate": gate, "gate_met": None if gate is None else _claim(gate) in claims}
 
 
-def _claim(gate: str) -> str:
-    return gate.replace("-", " ")
-
-
 def _why_undecided(flip: intervals.SignFlip, margin: Number) -> str | None:
     if flip.interval is None:
         return flip.reason
@@ -121,8 +114,8 @@ def _groups_needed(verdict: str, groups: Groups, unit: int, min_gain: Number, ma
         final, gap, z = "not worse", difference + margin, Z_95
     if verdict == final or gap == 0 or len(groups) < 2:
         return None
-    spread = math.sqrt(cluster_variance(groups, unit) * len(groups))
-    return max(MIN_GROUPS, len(groups) + 1, intervals.required_pairs(spread, float(gap), z))
+    needed = (Fraction(str(z)) / gap) ** 2 * cluster_variance(groups, unit) * len(groups)
+    return max(MIN_GROUPS, len(groups) + 1, math.ceil(needed))
 
 
 def nothing_moved(ks: list[int], groups: Groups) -> Record | None:
@@ -158,7 +151,7 @@ def _uneven_share(passes: int, trials_baseline: int, trials_candidate: int, leas
 def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int, trials_candidate: int) -> Fraction:
     """Return how often the passes of both runs together split at least as unevenly if nothing but sampling differs.
 
-    Exact and hypergeometric (Fisher 1935, given the total); two-sided, by the size of the difference of shares.
+    Hypergeometric (Fisher 1935, given the total); two-sided, by the size of the difference of shares.
 
     >>> by_chance(0, 5, 5, 5), by_chance(3, 5, 4, 5)
     (Fraction(1, 126), Fraction(1, 1))
@@ -199,7 +192,8 @@ def _flip_tail(values: list[int]) -> Fraction | float:
     if total <= 0:
         return 1
     if len(values) > 100:
-        return math.erfc(total / math.sqrt(2 * sum(map(operator.mul, values, values)))) / 2
+        squares = sum(map(operator.mul, values, values))
+        return math.erfc(math.sqrt(Fraction(total * total, 2 * squares))) / 2      # no float holds the squares alone
     # Leaving a negative value out is as good as taking its size: sum <= 0 becomes sum of sizes <= reach.
     width = len(values) + 1
     budget, reach = 20_000_000 // (len(values) * width), sum(-value for value in values if value < 0)
@@ -221,8 +215,7 @@ def noise_floor(baseline: Scores, members: list[int], gate: str | None = None, m
     numbers for every case because trials of one number share a seed. Every split up to 200, fewer for many thousand
     groups, else as many seeded ones. gate_tripped_share is over both signs of each split: how often gate better would
     have been met; how often not-worse or equivalent would not; without a gate, how often better or worse was claimed.
-    Halves are smaller than runs: two whole runs of the same system differ about 1 / sqrt(2) as much. Figures that
-    cannot be had are None, with the reason.
+    Two whole runs differ about 1 / sqrt(2) as much as halves. Figures that cannot be had are None, with the reason.
 
     >>> found = noise_floor([[0, 1], [1, 1], [1, 1]], [0, 1, 2])
     >>> found["splits"], found["largest_difference"], found["gate_tripped_share"], found["reason"]
@@ -230,8 +223,8 @@ def noise_floor(baseline: Scores, members: list[int], gate: str | None = None, m
     """
     trials, sizes = min(map(len, baseline)), Counter(members)
     half = trials // 2
-    result: Record = {"trials_per_half": half or None, "splits": None, "method": None, "mean_difference": None,
-                      "largest_difference": None, "gate": gate, "gate_tripped_share": None, "reason": None}
+    result: Record = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
+                                    "gate", "gate_tripped_share", "reason")) | {"gate": gate}
     if not half:
         return result | {"reason": "one trial a case: no halves to compare"}
     unit = math.lcm(*{score.denominator for scores in baseline for score in scores}) * half
@@ -258,8 +251,8 @@ def noise_floor(baseline: Scores, members: list[int], gate: str | None = None, m
         differences.append(Fraction(abs(sum(sums)), len(baseline) * unit))
         if len(sizes) >= MIN_GROUPS:
             tripped += wrong(sums) + wrong([-total for total in sums])
-    result |= {"splits": len(splits), "method": method, "mean_difference": sum(differences) / len(splits),
-               "largest_difference": max(differences)}
+    result |= {"trials_per_half": half, "splits": len(splits), "method": method,
+               "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences)}
     if len(sizes) < MIN_GROUPS:
         return result | {"reason": f"{len(sizes)} groups carry no interval to try a gate on"}
     return result | {"gate_tripped_share": Fraction(tripped, 2 * len(splits))}
@@ -279,10 +272,9 @@ def _splits(trials: int, limit: int, seed: int) -> tuple[list[tuple[Sequence[int
 # === Where does the noise come from, and what to buy next? ===
 
 class _Noise(NamedTuple):
-    """The variance of the mean difference, by_source + one / cases, and how one, that of a case, splits.
+    """The variance of the mean difference is by_source + one / cases; one, that of a case, is steady + sampling / T.
 
-    by_source stays when the same sources get more cases. one = steady + sampling / T; with a single trial a case only
-    the sum is known, and steady and sampling are None.
+    With a single trial a case only their sum is known: steady and sampling are None.
     """
     cases: int
     groups: int
@@ -291,7 +283,7 @@ class _Noise(NamedTuple):
     steady: float | None
     sampling: float | None
 
-    def half_width(self, sources: float = 1, cases: float = 1, trials: float = 1) -> float:
+    def half_width(self, sources: float, cases: float, trials: float) -> float:
         """Return the 95% half-width with so many times the sources, the cases of each source, and the trials."""
         steady = self.one if self.steady is None else self.steady
         one = steady + (self.one - steady) / trials
@@ -310,23 +302,32 @@ def planning(ks: list[int], unit: int, groups: Groups, baseline: Scores, candida
 
     half_width.now = 1.96 sqrt(between_sources sum n_g^2 / n^2 + MSW / n): where sources add nothing, exactly 1.96
     standard_error_case; where they do and all have as many cases, exactly 1.96 standard_error_source (CR1,
-    cluster-robust). Of MSW, sampling / T shrinks with more trials, all of it where the estimate exceeds MSW. Twice the
-    cases or trials are of the same sources, twice the groups bring as many cases each. plan: what the target needs of
-    each alone, the others as now; None where that cannot reach it. detectable_difference is found in 80% of
-    repetitions. All are normal approximations: with few groups the sign-flip interval is wider. Without spread to plan
-    from (one case, one source, all equal) figures are None with the reason.
+    cluster-robust). Of MSW, sampling / T shrinks with more trials. Twice the cases or trials are of the same sources.
+    plan: what the target needs of each alone, the others as now; None where that cannot reach it.
+    detectable_difference is found in 80% of repetitions. All are normal approximations: with few groups the sign-flip
+    interval is wider. Without spread to plan from (one case, one source, all equal) figures are None with the reason.
     """
     variance, noise, reasons = _variance(ks, unit, groups, baseline, candidate, paired, has_sources)
     reason = "; ".join(reasons) or None
-    widths: Record = dict.fromkeys(("now", "twice_cases", "twice_trials", "endless_trials", "twice_groups"))
-    plan = {"half_width": target, "source_groups": None, "cases": None, "trials": None, "reason": reason}
+    widths: Record = dict.fromkeys(WIDTHS)
+    plan: Record = {"half_width": target, "source_groups": None, "cases": None, "trials": None, "reason": reason}
+    stuck: list[str] = []
     if noise:
-        widths = {"now": noise.half_width(), "twice_cases": noise.half_width(cases=2),
-                  "twice_trials": None if noise.steady is None else noise.half_width(trials=2),
-                  "endless_trials": None if noise.steady is None else noise.half_width(trials=math.inf),
-                  "twice_groups": noise.half_width(sources=2)}
-        if target is not None:
-            plan |= _purchases(noise, target, has_sources, reasons)
+        widths = {name: None if noise.steady is None and "trials" in name else noise.half_width(*times)
+                  for name, times in WIDTHS.items()}
+        wanted = [("cases", noise.groups if has_sources else MIN_GROUPS, noise.one, noise.by_source)]
+        if has_sources:
+            spread = (noise.by_source + noise.one / noise.cases) * noise.groups
+            wanted.append(("source_groups", MIN_GROUPS, spread, 0.0))
+        if noise.sampling is not None and noise.steady is not None:
+            wanted.append(("trials", 1, noise.sampling / noise.cases, noise.by_source + noise.steady / noise.cases))
+        for name, least, shrinking, staying in wanted:
+            room = (target or 0) ** 2 - Z_95 ** 2 * staying
+            if room > 0:
+                plan[name] = max(least, intervals.required_pairs(math.sqrt(shrinking), math.sqrt(room)))
+            else:
+                stuck.append(f"endless {name} alone leave {_text(Z_95 * math.sqrt(staying))}")
+        plan["reason"] = "; ".join(stuck + reasons) or None
         if has_sources and noise.groups == noise.cases:    # more cases of the same sources: nobody knows
             widths["twice_cases"] = plan["cases"] = None
     return {"variance": variance | {"reason": reason}, "half_width": widths | {"reason": reason},
@@ -373,7 +374,9 @@ def _variance(ks: list[int], unit: int, groups: Groups, baseline: Scores, candid
     else:
         reasons.append("one trial a case: the sampling part is not known")
         noise = _Noise(n, number, float(by_source), float(one), None, None)
-    return (found, noise, reasons) if noise.half_width() else (found, None, ["all equal: no spread to plan from"])
+    if not noise.half_width(*WIDTHS["now"]):
+        return found, None, ["all equal: no spread to plan from"]
+    return found, noise, reasons
 
 
 def _sampling(scores: Scores) -> tuple[float, float]:
@@ -391,25 +394,6 @@ def cluster_variance(groups: Groups, unit: int) -> Fraction:
     n, total, number = sum(cases for cases, _ in groups), sum(total for _, total in groups), len(groups)
     squares = sum((group_total * n - cases * total) ** 2 for cases, group_total in groups)
     return Fraction(squares * number, (number - 1) * n ** 4 * unit ** 2)
-
-
-def _purchases(noise: _Noise, target: Number, has_sources: bool, reasons: list[str]) -> Record:
-    stuck = []
-
-    def needed(what: str, least: int, shrinking: float, staying: float) -> int | None:
-        room = target ** 2 - Z_95 ** 2 * staying
-        if room > 0:
-            return max(least, intervals.required_pairs(math.sqrt(shrinking), math.sqrt(room)))
-        stuck.append(f"endless {what} alone leave {_text(Z_95 * math.sqrt(staying))}")
-        return None
-
-    n, least = noise.cases, noise.groups if has_sources else MIN_GROUPS
-    bought = {"cases": needed("cases", least, noise.one, noise.by_source)}
-    if has_sources:
-        bought["source_groups"] = needed("sources", MIN_GROUPS, (noise.by_source + noise.one / n) * noise.groups, 0)
-    if noise.sampling is not None and noise.steady is not None:
-        bought["trials"] = needed("trials", 1, noise.sampling / n, noise.by_source + noise.steady / n)
-    return bought | {"reason": "; ".join(stuck + reasons) or None}
 
 
 # === What if the incomplete trials had been graded? ===
@@ -455,8 +439,7 @@ def warnings(comparison: Record, pair: Pair, members: list[int],
     """
     rules = itertools.chain(_size_rules(comparison), _interval_rules(comparison), _missing_rules(comparison),
                             _trial_rules(comparison, pair, members, temperatures))
-    found = [{"code": code, "message": message, "advice": advice} for code, message, advice in rules]
-    return found + pair.notes
+    return [dict(zip(("code", "message", "advice"), rule)) for rule in rules] + pair.notes
 
 
 def _size_rules(c: Record) -> Iterator[Rule]:
@@ -554,9 +537,9 @@ def _same_outputs(pair: Pair) -> bool:
 
 
 def _repeats_alike(side: Side) -> bool:
-    trials = [(trial, case[0]) for case in side.trials for trial in case[1:]]
-    return any(trial.output is not None for trial, _ in trials) and all(
-        repr(trial.output) == repr(first.output) for trial, first in trials)
+    repeated = [case for case in side.trials if len(case) > 1]
+    return any(trial.output is not None for case in repeated for trial in case[1:]) and all(
+        len({repr(trial.output) for trial in case}) == 1 for case in repeated)
 
 
 def _order_effect(side: Side, members: list[int]) -> tuple[Fraction, Number]:
@@ -565,12 +548,18 @@ def _order_effect(side: Side, members: list[int]) -> tuple[Fraction, Number]:
     Within a case, so the mix of cases does not matter; by group, because variants of one message share their luck under
     one seed. Cases without a time on every trial are left out; ISO 8601 texts in UTC sort as they stand.
     """
+    def when(trial: Trial) -> tuple[float, str]:
+        try:
+            return float(trial.at or ""), ""
+        except ValueError:
+            return math.inf, trial.at or ""
+
     rises: dict[int, Fraction] = {}
     cases = 0
     for group, case in zip(members, side.trials):
         half = len(case) // 2
         if half and all(trial.at for trial in case):
-            scores = [trial.score or 0 for trial in sorted(case, key=lambda trial: trial.at or "")]
+            scores = [trial.score or 0 for trial in sorted(case, key=when)]
             rises[group] = rises.get(group, Fraction(0)) + Fraction(sum(scores[-half:]) - sum(scores[:half])) / half
             cases += 1
     unit, total = math.lcm(*(rise.denominator for rise in rises.values())), sum(rises.values(), Fraction(0))

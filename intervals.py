@@ -21,9 +21,9 @@ source group is (number of its cases, sum of their ks). Every interval is a pair
 How the exact ones work. A resampled mean is a sum over a size, and a resample is two half resamples. For one half, the
 weights of all (size, sum) are counted in whole numbers, packed side by side into big integers, where a shift and an
 addition count for all of them at once. Two sorted halves then give P(mean <= t) without ever being combined (Horowitz &
-Sahni 1974, J. ACM 21:277). Weights are only rounded down and tails only dropped, never the other way: so what is
-missing from the known total bounds the error of every probability, whatever was lost where. Whether a probability
-reaches 0.025 is decided outside that bound; inside it, all is done again more exactly, in the end without any loss.
+Sahni 1974, J. ACM 21:277). Where all sizes are equal and the cases many, a Fourier sum takes less. Weights are only
+rounded down, so what is missing from the known total bounds the error of every probability, whatever was lost where.
+Whether a probability reaches 0.025 is decided outside that bound; inside it, all is done again without any loss.
 """
 
 import cmath
@@ -52,6 +52,7 @@ WIDEST_K = 10 ** 15          # beyond, floats lose whole numbers
 WORK_BUDGET = 3_000_000_000  # nanoseconds by estimate, not by the clock: every machine must choose the same method
 
 Groups = Sequence[tuple[int, int]]
+_Value = TypeVar("_Value")
 
 
 class Distribution(NamedTuple):
@@ -90,8 +91,8 @@ class IndexStream:
     """Indices from a seed: the very ones that random.Random(seed).randrange(n) gives, about ten times as fast.
 
     randrange(n) takes the top n.bit_length() bits of one 32-bit word of the generator, and of another word when they
-    make n or more. Here one getrandbits gives a whole block of words, the first word lowest. A block never holds more
-    words than indices are missing, so none is left over, and the generator ends where the plain loop leaves it.
+    make n or more. Here one getrandbits gives a block of words, the first word lowest, and never more than indices are
+    missing: so the generator ends where the plain loop leaves it.
 
     >>> plain = random.Random(7)
     >>> list(IndexStream(7).indices(44, 5)) == [plain.randrange(44) for _ in range(5)]
@@ -105,14 +106,12 @@ class IndexStream:
         self._masks: dict[int, int] = {}
 
     def indices(self, n: int, count: int) -> Sequence[int]:
-        """Return the next `count` indices in range(n): bytes for n up to 255, else an array.
+        """Return the next `count` indices in range(n).
 
         Raises ValueError unless 0 < n < 2**32: beyond, randrange takes more than one word for an index.
         """
         if not 0 < n < 1 << 32:
             raise ValueError(f"cannot draw from {n} items: need 1 to 2**32 - 1")
-        if n < 256:
-            return self._looked_up(range(n), count)
         found, forward = array("I"), 1 if sys.byteorder == "little" else -1
         while missing := count - len(found):
             found.extend([index for index in self._tries(n, missing)[::forward] if index < n])
@@ -121,24 +120,26 @@ class IndexStream:
     def sums(self, values: Sequence[int], repeats: int) -> list[int]:
         """Return `repeats` sums, each of len(values) values drawn with replacement."""
         n, low = len(values), min(values)
-        span, starts = max(values) - low, range(0, n * repeats, n)
+        span = max(values) - low
         if n < 256 and span < 256:
-            drawn = self._looked_up([value - low for value in values], n * repeats)
-            return [sum(drawn[i:i + n]) + n * low for i in starts]
-        if n < 256:
-            indices = self.indices(n, n * repeats)
-            return [sum([values[j] for j in indices[i:i + n]]) for i in starts]
+            # A try shows in the top byte of its word: one call looks a block of them up, or deletes those rejected.
+            rest, drawn = 8 - n.bit_length(), bytearray()
+            table = bytes(values[top >> rest] - low if top >> rest < n else 0 for top in range(256))
+            rejected = bytes(top for top in range(256) if top >> rest >= n)
+            while missing := min(n * repeats - len(drawn), self._BLOCK):
+                drawn += self._words(missing)[3::4].translate(table, rejected)
+            return [sum(drawn[i:i + n]) + n * low for i in range(0, n * repeats, n)]
         # One lookup a try, rejected or not: a value carries a 1 above all digits of the sum, a rejected try is 0.
         one = 1 << (n * span).bit_length()
         accepted = float(one) if n * one < 1 << 52 else one          # floats add up faster, and exactly up to 2 ** 53
         entry = {value: value - low + accepted for value in values}  # equal values share an object: fewer cache misses
-        table = [entry[value] for value in values] + [0 * accepted] * ((1 << n.bit_length()) - n)
+        lookup = [entry[value] for value in values] + [0 * accepted] * ((1 << n.bit_length()) - n)
         sums = []
         for _ in range(repeats):
             total, missing = n * low, n
             while missing:
-                found, part = divmod(int(sum([table[i] for i in self._tries(n, missing)])), one)
-                total, missing = total + part, missing - found
+                accepted_here, part = divmod(int(sum([lookup[i] for i in self._tries(n, missing)])), one)
+                total, missing = total + part, missing - accepted_here
             sums.append(total)
         return sums
 
@@ -148,7 +149,7 @@ class IndexStream:
         limit = bound >> 24
         rejected = bytes(range(limit, 256))
         while tries := min(count, self._BLOCK):
-            words = self.generator.getrandbits(32 * tries).to_bytes(4 * tries, "little")
+            words = self._words(tries)
             tops = words[3::4]
             count -= len(tops.translate(None, rejected))
             at = tops.find(limit)
@@ -156,15 +157,8 @@ class IndexStream:
                 count -= int.from_bytes(words[4 * at:4 * at + 4], "little") < bound
                 at = tops.find(limit, at + 1)
 
-    def _looked_up(self, values: Sequence[int], count: int) -> bytearray:
-        """Return `count` draws of up to 255 values below 256: one call looks up, or deletes, a block of top bytes."""
-        n, rest = len(values), 8 - len(values).bit_length()
-        table = bytes(values[top >> rest] if top >> rest < n else 0 for top in range(256))
-        rejected, found = bytes(top for top in range(256) if top >> rest >= n), bytearray()
-        while missing := min(count - len(found), self._BLOCK):
-            words = self.generator.getrandbits(32 * missing).to_bytes(4 * missing, "little")
-            found += words[3::4].translate(table, rejected)
-        return found
+    def _words(self, count: int) -> bytes:
+        return self.generator.getrandbits(32 * count).to_bytes(4 * count, "little")
 
     def _tries(self, n: int, count: int) -> memoryview:
         """Return up to `count` tries at an index below n, none rejected yet; big-endian, they are backwards."""
@@ -187,7 +181,8 @@ def sampled_interval(ks: Sequence[int], unit: int, stream: IndexStream, resample
     """
     if not ks:
         raise ValueError("an interval needs at least one case")
-    return _ends([Fraction(total, len(ks) * unit) for total in sorted(stream.sums(ks, resamples))], level)
+    low, high = _ends(sorted(stream.sums(ks, resamples)), level)
+    return Fraction(low, len(ks) * unit), Fraction(high, len(ks) * unit)
 
 
 def sampled_aside(ks: Sequence[int], unit: int, stream: IndexStream) -> Callable[[], tuple[Fraction, Fraction]]:
@@ -216,8 +211,8 @@ def sampled_aside(ks: Sequence[int], unit: int, stream: IndexStream) -> Callable
     return ends
 
 
-def _ends(ordered: Sequence[Fraction], level: float) -> tuple[Fraction, Fraction]:
-    """Return the percentile interval of sorted resampled means."""
+def _ends(ordered: Sequence[_Value], level: float) -> tuple[_Value, _Value]:
+    """Return the percentile interval of sorted resampled means, or sums."""
     tail = _tail(level) * len(ordered)
     return ordered[math.floor(tail)], ordered[math.ceil(len(ordered) - tail) - 1]
 
@@ -225,7 +220,7 @@ def _ends(ordered: Sequence[Fraction], level: float) -> tuple[Fraction, Fraction
 def _pack(columns: Sequence[Sequence[int]]) -> tuple[list[int], Callable[[int], list[int]]]:
     """Return one integer a position that holds all columns' values, and what takes a sum of such integers apart.
 
-    One lookup and one addition then serve every column. Holds for sums of at most as many terms as a column has.
+    Holds for sums of at most as many terms as a column has.
     """
     width = (len(columns[0]) * max(abs(value) for column in columns for value in column)).bit_length() + 2
     places, half = range(0, width * len(columns), width), 1 << width - 1
@@ -237,18 +232,13 @@ def _pack(columns: Sequence[Sequence[int]]) -> tuple[list[int], Callable[[int], 
 # === Exact shares of a resampled mean =================================================================================
 
 _Terms = tuple[tuple[int, int, int], ...]      # what one draw may add: (size, sum, in how many of its ways)
-_Leg = tuple[tuple[_Terms, int], ...]          # draws in a row: (terms, how many such draws)
+_Draws = tuple[tuple[_Terms, int], ...]        # (terms, how many such draws)
+_Plan = tuple[_Draws, _Draws]                  # the two halves of a resample
 _Answer = TypeVar("_Answer")
 
-# How to find shares, in this order: (part of the budget it may cost, bits of a weight, standard deviations kept).
-# Bits None: lose nothing. Bits 0: waves. More than the budget is spent only where less has left a decision open.
-_ATTEMPTS = ((1 / 8, None, None), (1 / 8, 53, 6.5), (1, 0, None), (1, 53, 6.5), (3, 110, 12), (4, None, None))
-
-
-class _Plan(NamedTuple):
-    """A resample: all its draws, and the legs that lead to its halves (one journey past both, or one to each)."""
-    draws: _Leg
-    journeys: tuple[tuple[_Leg, ...], ...]
+# How to find shares, in this order: (part of the budget it may cost, bits of a weight). Bits None: lose nothing.
+# Bits 0: waves. More than the budget is spent only where less has left a decision open.
+_ATTEMPTS = ((1 / 8, None), (1, 0), (1, 53), (4, None))
 
 
 class _Half(NamedTuple):
@@ -267,155 +257,118 @@ class _Undecided(Exception):
     """A probability lies so near a limit that what was lost could tip the scales."""
 
 
-def _centre_and_spread(draws: _Leg) -> tuple[float, float]:
-    """Return about the mean and the standard deviation of sum / size after these draws."""
-    size, total = (sum(repeats * sum(term[axis] * term[2] for term in terms) / sum(term[2] for term in terms)
-                       for terms, repeats in draws) for axis in (0, 1))
-    size = size or 1.0                             # no draw at all adds no size
-    centre, variance = total / size, 0.0
+def _moments(draws: _Draws, axis: int, slope: float = 0.0) -> tuple[float, float]:
+    """Return the mean and the variance of the size (axis 0), or of the sum less slope a case (axis 1)."""
+    mean = variance = 0.0
     for terms, repeats in draws:
-        rests, ways = [total - centre * size for size, total, _ in terms], [ways for _, _, ways in terms]
-        mean = sum(map(operator.mul, rests, ways)) / sum(ways)
-        variance += repeats * sum((rest - mean) ** 2 * way for rest, way in zip(rests, ways)) / sum(ways)
-    return centre, math.sqrt(variance) / size
+        whole, values = sum(ways for _, _, ways in terms), [term[axis] - axis * slope * term[0] for term in terms]
+        middle = sum(value * term[2] for value, term in zip(values, terms)) / whole
+        mean += repeats * middle
+        variance += repeats * sum((value - middle) ** 2 * term[2] for value, term in zip(values, terms)) / whole
+    return mean, variance
 
 
-class _Step:
-    """One draw on a lattice: its moves (rows, columns, ways) from the place of its least size and least sum."""
-
-    def __init__(self, terms: _Terms, slope: int, row: int, column: int) -> None:
-        self.ways = sum(ways for _, _, ways in terms)
-        self.size = min(size for size, _, _ in terms)
-        self.sum = min(total - slope * size for size, total, _ in terms)
-        self.moves = [((size - self.size) // row, (total - slope * size - self.sum) // column, ways)
-                      for size, total, ways in terms]
-        self.far = [max(move[axis] for move in self.moves) for axis in (0, 1)]
-        self.mean = [sum(move[axis] * move[2] for move in self.moves) / self.ways for axis in (0, 1)]
-        self.variance = [sum((move[axis] - self.mean[axis]) ** 2 * move[2] for move in self.moves) / self.ways
-                         for axis in (0, 1)]
+def _centre_and_spread(draws: _Draws) -> tuple[float, float]:
+    """Return about the mean and the standard deviation of sum / size after these draws."""
+    size = _moments(draws, 0)[0] or 1.0            # no draw at all adds no size
+    centre = _moments(draws, 1)[0] / size
+    return centre, math.sqrt(_moments(draws, 1, centre)[1]) / size
 
 
-class _Lattice:
-    """The places (size, sum) that draws can lead to, and the cheapest way to count the ways that lead there.
+@functools.lru_cache(maxsize=4)                    # an interval, its picture and another level ask of the same halves
+def _count(draws: _Draws, bits: int | None, budget: float) -> _Half:
+    """Return the half that these draws make, counted in the cheaper of two ways; raise _TooMuch beyond the budget.
 
-    A row holds the places of one size, a column those of one sum, less `slope` a case (which keeps rows short when
-    every case gains). Weights are rounded down to `bits` bits, and places further from the mean than `reach` standard
-    deviations are dropped; None loses nothing. `count` yields the half after each leg; the next leg goes on from there.
+    Places (size, sum) lie on a lattice: a row for each size, a column for each sum less `slope` a case, which keeps
+    rows short when every case gains. Weights are rounded down to `bits` bits, so that far places fall away.
     """
+    slope = round(_centre_and_spread(draws)[0])
+    sheared = [([(size, total - slope * size, ways) for size, total, ways in terms], n) for terms, n in draws if n]
+    starts = [[min(term[axis] for term in terms) for axis in (0, 1)] for terms, _ in sheared]
+    units = [math.gcd(*(term[axis] - start[axis] for (terms, _), start in zip(sheared, starts) for term in terms)) or 1
+             for axis in (0, 1)]
+    steps = [([((size - start[0]) // units[0], (total - start[1]) // units[1], ways) for size, total, ways in terms], n)
+             for (terms, n), start in zip(sheared, starts)]
+    ways = [(sum(move[2] for move in moves), n) for moves, n in steps]
+    log_ways = sum(n * math.log2(each) for each, n in ways)
+    kept = bits or math.ceil(log_ways) + 1
+    far = [sum(n * max(move[axis] for move in moves) for moves, n in steps) for axis in (0, 1)]
+    spreads = [math.sqrt(_moments(draws, axis, slope)[1]) / units[axis] for axis in (0, 1)]
+    rows, columns = (end + 1 if bits is None else min(end, 13 * spread) + 1 for end, spread in zip(far, spreads))
 
-    def __init__(self, journey: tuple[_Leg, ...], bits: int | None, reach: float | None) -> None:
-        draws = sum(journey, ())
-        self.slope = round(_centre_and_spread(draws)[0])
-        self.row = math.gcd(*(size - terms[0][0] for terms, _ in draws for size, _, _ in terms)) or 1
-        self.column = math.gcd(*(total - terms[0][1] - self.slope * (size - terms[0][0])
-                                 for terms, _ in draws for size, total, _ in terms)) or 1
-        self.legs = [[(_Step(terms, self.slope, self.row, self.column), repeats) for terms, repeats in leg]
-                     for leg in journey]
-        self.steps = steps = sum(self.legs, [])
-        self.bits = bits or math.ceil(sum(repeats * math.log2(step.ways) for step, repeats in steps)) + 1
-        self.reach = reach
-        self.far = [sum(repeats * step.far[axis] for step, repeats in steps) for axis in (0, 1)]
-        self.widest = [max(step.far[axis] for step, _ in steps) for axis in (0, 1)]
-        self.cost, self.count = min(self._costs(), key=operator.itemgetter(0))
+    # Nanoseconds, as measured on one machine, with 18 questions to the halves.
+    ask = 300 + 18 * (400 + 1.2 * (kept / 30) ** 2)
+    by_rows = rows * (sum(n * len(moves) for moves, n in steps) * (100 + 0.02 * columns * (kept + 9)) + columns * ask)
+    by_place, found = 0.0, 1
+    for moves, n in steps:
+        for i in range(n):
+            by_place += 200 * found * len(moves)
+            found = min(found * (len(moves) + i) // (i + 1), (far[0] + 1) * (far[1] + 1))    # draws have no order
+            if by_place > min(by_rows, budget):
+                break
+    by_place += found * ask
+    if min(by_rows, by_place) > budget:
+        raise _TooMuch
+    cut, places = (_by_rows if by_rows < by_place else _by_place)(steps, kept, bits is not None)
+    size, total = (sum(n * start[axis] for (_, n), start in zip(steps, starts)) for axis in (0, 1))
+    half = _Half([], [], [], -(-math.prod(each ** n for each, n in ways) >> cut))
+    for row, column, weight in places:
+        half.sizes.append(size + units[0] * row)
+        half.sums.append(total + units[1] * column + slope * half.sizes[-1])
+        half.weights.append(weight)
+    return half
 
-    def _window(self, axis: int, mean: float, variance: float) -> tuple[int, int]:
-        """Return the first row or column to keep about a mean, and how many."""
-        end = self.far[axis] + 1
-        if self.reach is None:
-            return 0, end
-        kept = min(end, 2 * math.ceil(self.reach * math.sqrt(variance)) + self.widest[axis] + 1)
-        return max(0, min(math.ceil(mean - (kept - 1) / 2), end - kept)), kept
 
-    def _costs(self) -> Iterator[tuple[float, Callable[[], Iterator[_Half]]]]:
-        """Yield (nanoseconds, method): as measured on one machine, and with 18 questions to the halves."""
-        ask = 300 + 18 * (400 + 1.2 * (self.bits / 30) ** 2)
-        rows, columns = (self._window(axis, 0, sum(repeats * step.variance[axis] for step, repeats in self.steps))[1]
-                         for axis in (0, 1))
-        moves = sum(repeats * len(step.moves) for step, repeats in self.steps)
-        yield rows * (moves * (100 + 0.02 * columns * (self.bits + 9)) + columns * ask), self._packed
-        if rows == 1 and len(self.legs[0]) == 1:
-            squaring = functools.partial(self._packed, by_squaring=True)
-            yield 9 * (columns * (2 * self.bits + 9) / 30) ** 1.585 + columns * ask, squaring
-        cost, found, places = 0, 1, (self.far[0] + 1) * (self.far[1] + 1)
-        for step, repeats in self.steps:
-            for i in range(repeats):
-                cost += 200 * found * len(step.moves)
-                found = min(found * (len(step.moves) + i) // (i + 1), places)     # multisets: draws have no order
-                if cost > 8 * WORK_BUDGET:
-                    break
-        yield cost + found * ask, self._scattered
+_Steps = list[tuple[list[tuple[int, int, int]], int]]      # (moves on the lattice: rows, columns, ways; how many such)
 
-    def _packed(self, by_squaring: bool = False) -> Iterator[_Half]:
-        """Count with each row packed into one integer, where a move shifts all places at once.
 
-        Draw after draw, or by square and multiply: for many equal draws that stay in one row.
-        """
-        most = max(step.ways for step, _ in self.steps).bit_length()
-        width = (self.bits + max(most, self.bits * by_squaring) + 9) // 8           # bytes of a place
-        place = ((2 << self.bits) - 1).to_bytes(width, "little")
-        rows, column, cut, log_ways, mean, variance = {0: 1}, 0, 0, 0.0, [0.0, 0.0], [0.0, 0.0]
-        for number, leg in enumerate(self.legs):
-            for step, repeats in leg:
-                moves: dict[int, list[tuple[int, int]]] = defaultdict(list)
-                for down, across, ways in step.moves:
-                    moves[down].append((across * width * 8, ways))
-                whole = {down: sum(ways << shift for shift, ways in pairs) for down, pairs in moves.items()}
-                binary = f"{repeats:b}".replace("1", "2+").replace("0", "2")
-                for sign in binary if by_squaring and number == 0 else "+" * repeats:
-                    if sign == "2":
-                        rows, column, cut, log_ways = {0: rows[0] * rows[0]}, 2 * column, 2 * cut, 2 * log_ways
-                        mean, variance = [2 * value for value in mean], [2 * value for value in variance]
-                    else:
-                        drawn: dict[int, int] = defaultdict(int)
-                        for row, packed in rows.items():
-                            for down, pairs in moves.items():      # few shifts are faster than one multiplication
-                                drawn[row + down] += packed * whole[down] if len(pairs) > 40 else sum(
-                                    [(packed if ways == 1 else packed * ways) << shift for shift, ways in pairs])
-                        rows, log_ways = drawn, log_ways + math.log2(step.ways)
-                        mean, variance = ([*map(operator.add, mean, step.mean)],
-                                          [*map(operator.add, variance, step.variance)])
-                    (first, height), (start, breadth) = map(self._window, (0, 1), mean, variance)
-                    start, excess = max(start, column), max(0, math.ceil(log_ways - cut - self.bits))
-                    mask = int.from_bytes(place * breadth, "little")
-                    rows = {row: packed >> (start - column) * width * 8 + excess & mask
-                            for row, packed in rows.items() if first <= row < first + height}
-                    column, cut = start, cut + excess
-            faint = 0 if self.reach is None else int(2 ** (log_ways - cut - 0.8 * self.bits))    # not worth a question
-            lines = {row: packed.to_bytes(-(-packed.bit_length() // 8 // width) * width, "little")
-                     for row, packed in rows.items()}
-            yield self._half(number, cut, ((row, column + i // width, weight) for row, line in lines.items()
-                                           for i in range(0, len(line), width)
-                                           if (weight := int.from_bytes(line[i:i + width], "little")) > faint))
+def _by_rows(steps: _Steps, bits: int, lossy: bool) -> tuple[int, Iterable[tuple[int, int, int]]]:
+    """Return the bits cut off, and the places; each row is packed into one integer, where a move shifts all at once."""
+    most = max((sum(move[2] for move in moves) for moves, _ in steps), default=1).bit_length()
+    width = (bits + most + 9) // 8                         # bytes of a place
+    rows, cut, log_ways, start, end = {0: 1}, 0, 0.0, 0, 1
+    for moves, n in steps:
+        by_row: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for down, across, ways in moves:
+            by_row[down].append((across * width * 8, ways))
+        for i in range(n):
+            drawn: dict[int, int] = defaultdict(int)
+            for row, packed in rows.items():
+                for down, pairs in by_row.items():         # shifts are faster than one multiplication
+                    drawn[row + down] += sum([(packed if ways == 1 else packed * ways) << shift
+                                              for shift, ways in pairs])
+            log_ways += math.log2(sum(move[2] for move in moves))
+            end += max(move[1] for move in moves)
+            rows = drawn
+            if excess := max(0, math.ceil(log_ways - cut - bits)):
+                mask = int.from_bytes(((2 << bits) - 1).to_bytes(width, "little") * end, "little")
+                rows = {row: rest for row, packed in drawn.items() if (rest := packed >> excess & mask)}
+                cut += excess
+                if not i % 8:                              # what fell away in all rows need not be carried along
+                    empty = min([(packed & -packed).bit_length() for packed in rows.values()] or [0]) // (8 * width)
+                    rows = {row: packed >> empty * width * 8 for row, packed in rows.items()}
+                    start, end = start + empty, end - empty
+    faint = int(2 ** (log_ways - cut - 0.8 * bits)) if lossy else 0            # not worth a question
+    lines = {row: packed.to_bytes(-(-packed.bit_length() // 8 // width) * width, "little")
+             for row, packed in rows.items()}
+    return cut, ((row, start + i // width, weight) for row, line in lines.items() for i in range(0, len(line), width)
+                 if (weight := int.from_bytes(line[i:i + width], "little")) > faint)
 
-    def _scattered(self) -> Iterator[_Half]:
-        """Count in a dictionary, draw after draw: for few places far apart."""
-        end = self.far[1] + 1
-        places, log_ways, cut = {0: 1}, 0.0, 0
-        for number, leg in enumerate(self.legs):
-            for step, repeats in leg:
-                moves = [(row * end + column, ways) for row, column, ways in step.moves]
-                for _ in range(repeats):
-                    drawn: dict[int, int] = defaultdict(int)
-                    for place, weight in places.items():
-                        for move, ways in moves:
-                            drawn[place + move] += weight * ways
-                    log_ways += math.log2(step.ways)
-                    excess = max(0, math.ceil(log_ways - cut - self.bits))
-                    places = {place: weight >> excess for place, weight in drawn.items() if weight >> excess}
-                    cut += excess
-            yield self._half(number, cut, ((*divmod(place, end), weight) for place, weight in places.items()))
 
-    def _half(self, number: int, cut: int, places: Iterable[tuple[int, int, int]]) -> _Half:
-        """Return the half of places (row, column, weight) after leg `number`, whose weights lost `cut` bits."""
-        steps = sum(self.legs[:number + 1], [])
-        size, total = (sum(repeats * least for least, repeats in column) for column in (
-            [(step.size, repeats) for step, repeats in steps], [(step.sum, repeats) for step, repeats in steps]))
-        half = _Half([], [], [], -(-math.prod(step.ways ** repeats for step, repeats in steps) >> cut))
-        for row, column, weight in places:
-            half.sizes.append(size + self.row * row)
-            half.sums.append(total + self.column * column + self.slope * half.sizes[-1])
-            half.weights.append(weight)
-        return half
+def _by_place(steps: _Steps, bits: int, lossy: bool) -> tuple[int, Iterable[tuple[int, int, int]]]:
+    """Return the same from a dictionary: for few places far apart."""
+    places, cut, log_ways = {(0, 0): 1}, 0, 0.0
+    for moves, n in steps:
+        for _ in range(n):
+            drawn: dict[tuple[int, int], int] = defaultdict(int)
+            for (row, column), weight in places.items():
+                for down, across, ways in moves:
+                    drawn[row + down, column + across] += weight * ways
+            log_ways += math.log2(sum(move[2] for move in moves))
+            excess = max(0, math.ceil(log_ways - cut - bits))
+            places = {place: weight >> excess for place, weight in drawn.items() if weight >> excess}
+            cut += excess
+    return cut, ((*place, weight) for place, weight in places.items())
 
 
 class _Mean:
@@ -428,69 +381,64 @@ class _Mean:
     sizes: Sequence[int]
 
     def __init__(self, plan: _Plan) -> None:
-        means = [Fraction(total, size) for terms, _ in plan.draws for size, total, _ in terms if size]
+        draws = plan[0] + plan[1]
+        means = [Fraction(total, size) for terms, _ in draws for size, total, _ in terms if size]
         self.least, self.most = min(means), max(means)
-        self.centre, self.spread = _centre_and_spread(plan.draws)
+        self.centre, self.spread = _centre_and_spread(draws)
 
     def mass(self, t: Fraction) -> int | float:
         """Return the weight found at means up to t: at most `lost` less than there is, of `whole` in all."""
         raise NotImplementedError
 
     def share(self, t: Fraction) -> Fraction | float:
-        """Return P(mean <= t): exactly where nothing was lost, else as a float."""
+        """Return P(mean <= t): exactly where nothing was lost, else its upper bound, as a float."""
         mass = Fraction(self.mass(t))
-        return max(0.0, float((mass + Fraction(self.lost) / 2) / self.whole)) if self.lost else mass / self.whole
+        return min(1.0, float((mass + Fraction(self.lost)) / self.whole)) if self.lost else mass / self.whole
 
     def quantile(self, share: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= share. Raises _Undecided."""
         low, high = self.least - 1, self.most             # P is 0 at the one and 1 at the other
-        gaps, streak = [-9.0, 9.0], 0                     # how far P is from the share there; moves of one end in a row
+        gaps = [-9.0, 9.0]                                # how far P is from the share there
 
         def score(probability: float) -> float:           # Tukey's lambda: a normal quantile to 1%, and never infinite
             return 4.91 * (math.pow(probability, 0.14) - math.pow(1 - probability, 0.14))
 
-        def ask(t: Fraction) -> None:
-            nonlocal low, high, streak
-            mass = self.mass(t)
-            reached = mass >= share * self.whole
-            if not reached and mass + self.lost >= share * self.whole:
-                raise _Undecided
-            gap = score(max(0.0, mass / self.whole)) - score(float(share))
-            streak = max(1, streak + 1) if reached else min(-1, streak - 1)
-            if reached:
-                high, gaps[1] = t, max(gap, 1e-9)
-            else:
-                low, gaps[0] = t, min(gap, -1e-9)
-            if abs(streak) > 1:                           # Illinois: so that the other end moves, too
-                gaps[0 if reached else 1] /= 2
-
-        # Close in by false position, for scores are almost a straight line in t, from a normal guess on. Any t will do
-        # until few means are left between low and high; then only these.
+        # Close in from a normal guess by false position, for scores are almost a straight line in t, and every other
+        # time by halves. Any t will do until few means are left between low and high; then only these.
         guess = self.centre + self.spread * score(float(share))
         tries = [Fraction(guess - self.spread / 4), Fraction(guess + self.spread / 4)]
-        while True:
+        for turn in itertools.count():
             ends = [(size, size * low.numerator // low.denominator + 1, size * high.numerator // high.denominator + 1)
                     for size in self.sizes]
-            part = Fraction(0.5 if abs(streak) > 2 else min(max(gaps[0] / (gaps[0] - gaps[1]), 0.001), 0.999))
+            part = Fraction(0.5 if turn % 2 else min(max(gaps[0] / (gaps[0] - gaps[1]), 0.001), 0.999))
             if sum(end - start for _, start, end in ends) <= 24 + 4 * len(ends):
                 means = sorted({Fraction(total, size) for size, start, end in ends for total in range(start, end)})
                 if len(means) == 1:
-                    return means[0]
-                ask(means[min(round(part * len(means)), len(means) - 2)])
+                    break
+                t = means[min(round(part * len(means)), len(means) - 2)]
             else:
                 t, gap = tries.pop() if tries else low + (high - low) * part, high - low
                 grid = 2 ** max(0, 12 + gap.denominator.bit_length() - gap.numerator.bit_length())
                 t = Fraction(round(t * grid), grid)
-                if low < t < high:
-                    ask(t)
+                if not low < t < high:
+                    continue
+            mass = self.mass(t)
+            distance = score(max(0.0, mass / self.whole)) - score(float(share))
+            if mass >= share * self.whole:
+                high, gaps[1] = t, max(distance, 1e-9)
+            elif mass + self.lost < share * self.whole:
+                low, gaps[0] = t, min(distance, -1e-9)
+            else:
+                raise _Undecided
+        return means[0]
 
 
 class _Halves(_Mean):
     """A mean whose resamples are counted as pairs of halves, each sorted by how far it lies above t."""
 
-    def __init__(self, plan: _Plan, halves: list[_Half]) -> None:
+    def __init__(self, plan: _Plan, bits: int | None, budget: float) -> None:
         super().__init__(plan)
-        self.first, self.second = halves[-1], halves[0]
+        self.first, self.second = (_count(draws, bits, budget / len({*plan})) for draws in plan)
         self.whole = self.first.whole * self.second.whole
         self.lost = self.whole - sum(self.first.weights) * sum(self.second.weights)
         if self.lost == self.whole:
@@ -527,9 +475,9 @@ class _Waves(_Mean):
 
     def __init__(self, plan: _Plan, budget: float) -> None:
         super().__init__(plan)
-        (terms, draws), *others = plan.draws
+        terms, draws = plan[0][0][0], sum(n for half in plan for _, n in half)
         size, base, _ = terms[0]
-        if others or any(term[0] != size for term in terms):
+        if any(term[0] != size for half in plan for each, _ in half for term in each) or plan[0][0][0] != plan[1][0][0]:
             raise _TooMuch                                              # it would take waves in two dimensions
         self.sizes, self.whole = [size * draws], 1
         self.step = math.gcd(*(total - base for _, total, _ in terms)) or 1
@@ -581,30 +529,21 @@ class _Waves(_Mean):
 def _redrawn(groups: Groups) -> _Plan:
     """Return the plan of drawing as many groups as there are, with replacement."""
     terms, n = tuple((*group, count) for group, count in sorted(Counter(groups).items())), len(groups)
-    return _Plan(((terms, n),), ((((terms, n // 2),),) + (((terms, 1),),) * (n % 2),))
+    return ((terms, n // 2),), ((terms, n - n // 2),)
 
 
 def _answer(plan: _Plan, question: Callable[[_Mean], _Answer], budget: float) -> _Answer | None:
     """Return what `question` says of the mean, found as exactly as it needs; None beyond the budget of work."""
     undecided = False
-    for part, bits, reach in _ATTEMPTS:
+    for part, bits in _ATTEMPTS:
         limit = budget * (part if undecided else min(part, 1))
         try:
-            return question(_waves(plan, limit) if bits == 0 else _halves(plan, bits, reach, limit))
+            return question(_waves(plan, limit) if bits == 0 else _Halves(plan, bits, limit))
         except _Undecided:
             undecided = True
         except (_TooMuch, OverflowError):       # or sums beyond any float
             pass
     return None
-
-
-# The last means are kept: an interval, its picture and another level are asked of the same one.
-@functools.lru_cache(maxsize=2)
-def _halves(plan: _Plan, bits: int | None, reach: float | None, budget: float) -> _Mean:
-    lattices = [_Lattice(journey, bits, reach) for journey in plan.journeys]
-    if sum(lattice.cost for lattice in lattices) > budget:
-        raise _TooMuch
-    return _Halves(plan, [half for lattice in lattices for half in lattice.count()])
 
 
 _waves = functools.lru_cache(maxsize=1)(_Waves)
@@ -712,16 +651,15 @@ def sign_flip(groups: Groups, unit: int, level: float = LEVEL, seed: int = SEED,
     # Turned so that the sum is not negative: then p is twice the share of subsets whose sum is not positive.
     turn = -1 if sum(total for _, total in groups) < 0 else 1
     turned = sorted((size, turn * total) for size, total in groups)
-    halves = [tuple((((0, 0, 1), (*group, 1)), times) for group, times in Counter(half).items())
-              or ((((0, 0, 1),), 1),) for half in (turned[::2], turned[1::2])]
-    plan = _Plan(halves[0] + halves[1], tuple((half,) for half in halves))
+    first, second = (tuple((((0, 0, 1), (*group, 1)), times) for group, times in Counter(half).items())
+                     for half in (turned[::2], turned[1::2]))
 
     def question(mean: _Mean) -> tuple[list[Fraction], Fraction | float]:
         rank = math.floor(tail * 2 ** n)               # counted from 1, for the empty subset is below every t
         ends = [] if reason else [mean.quantile(Fraction(place + 1, 2 ** n)) for place in (rank, 2 ** n - rank)]
         return ends, 2 * mean.share(Fraction(0))
 
-    if answer := _answer(plan, question, budget):
+    if answer := _answer((first, second), question, budget):
         ends, p_value = answer
         method = f"exact, {2 ** n if n <= EVERY_PATTERN else f'2**{n}'} sign patterns"
     else:

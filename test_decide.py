@@ -24,9 +24,9 @@ AIRLINE = """
     12:0000 13:0011 14:0001 15:0001 16:1111 17:0000 18:1111 19:0111 20:0000 21:0000 21:1111 22:0000 22:1010 22:0110
     23:0000 23:1000 24:0101 25:1001 26:0000 26:0000 27:1101 28:1111 28:1111 29:0111 26:1111 26:1000 26:1101 30:0101
     30:1111 30:1000 30:1010 31:1001 31:0110 32:0100 33:1111 34:1111
-""".split()
-AIRLINE_GROUPS = [int(case[:2]) - 1 for case in AIRLINE]
-AIRLINE_SCORES = [[int(score) for score in case[3:]] for case in AIRLINE]
+"""
+AIRLINE_GROUPS = [int(case[:2]) - 1 for case in AIRLINE.split()]
+AIRLINE_SCORES = [[int(score) for score in case[3:]] for case in AIRLINE.split()]
 
 
 def load_tests(loader, tests, pattern):
@@ -316,6 +316,13 @@ class TailTest(unittest.TestCase):
             values[0] += total - sum(values)
             self.assertAlmostEqual(float(decide._flip_tail(values)), decide._flip_tail(values + [1, -1]), delta=0.01)
             self.assertLess(decide._flip_tail(values), 0.2)
+
+
+    def test_numbers_beyond_floats_are_no_error(self):
+        values = [10, 1] * 60
+        self.assertAlmostEqual(decide._flip_tail([value * 10 ** 400 for value in values]), decide._flip_tail(values))
+        groups = [(1, k) for k in (4, -2, 3, -1, 2, 0, 1)]
+        self.assertEqual(decide_on(groups, 10 ** 400)["groups_needed"], 18)
 
 
 class NoiseFloorTest(unittest.TestCase):
@@ -690,6 +697,12 @@ class WarningsTest(unittest.TestCase):
             late = t.seed == 1                             # recorded backwards
             return t._replace(score=int(late), at=f"2026-10-20T1{4 - t.seed}:00:00Z")
         (first, second) = decide.warnings(quiet_comparison(), self.changed(quiet_pair(), change), list(range(12)))
+        self.assertIn("1 higher", first["message"] + second["message"])
+
+    def test_times_that_are_numbers_sort_as_numbers(self):
+        drift = self.changed(quiet_pair(), lambda name, i, t: t._replace(
+            score=int(t.seed == 3), at=str({1: 9.5, 2: 30, 3: 100.25}[t.seed])))      # as texts, 100.25 comes first
+        (first, second) = decide.warnings(quiet_comparison(), drift, list(range(12)))
         self.assertIn("1 higher", first["message"] + second["message"])
 
     def test_hard_cases_recorded_late_are_no_order_effect(self):

@@ -85,22 +85,20 @@ def random_groups(rng: random.Random, most: int) -> list[tuple[int, int]]:
     return [(rng.randint(1, size), rng.choice([0, rng.randint(-total, total)])) for _ in range(rng.randint(1, most))]
 
 
-def exactly(*attempts: tuple[float, int | None, float | None]):
+def exactly(*attempts: tuple[float, int | None]):
     """Allow only these ways of counting, and without remembering what another way has counted."""
-    intervals._halves.cache_clear()
+    intervals._count.cache_clear()
     intervals._waves.cache_clear()
     return mock.patch.object(intervals, "_ATTEMPTS", attempts)
 
 
-def counting_by(number: int):
-    """Let a lattice be counted only by its first method (rows), or its last (a dictionary), or squares if it can."""
-    costs = intervals._Lattice._costs
+def counting(way: str):
+    """Let halves be counted only by rows, or only by place."""
+    intervals._count.cache_clear()
+    return mock.patch.multiple(intervals, _by_rows=getattr(intervals, way), _by_place=getattr(intervals, way))
 
-    def chosen(lattice):
-        methods = list(costs(lattice))
-        yield methods[number if number < len(methods) else 0]
-    intervals._halves.cache_clear()
-    return mock.patch.object(intervals._Lattice, "_costs", chosen)
+
+WAYS = "_by_rows", "_by_place"
 
 
 class IndexStreamTest(unittest.TestCase):
@@ -249,10 +247,12 @@ class ExactIntervalTest(unittest.TestCase):
 
     def test_a_limit_within_the_error_bound_is_never_guessed(self):
         # The same equality at 12 bits: undecided, until the attempt that loses nothing settles it.
-        with exactly((9, 12, 6.5)):
+        with exactly((9, 12)):
             self.assertIsNone(exact_interval([0, 1] * 6, 1, level=0.96142578125))
             self.assertEqual(exact_interval([0, 1] * 6, 1), (Fraction(3, 12), Fraction(9, 12)))
-        with exactly((9, 12, 6.5), (9, 0, None), (9, None, None)):
+        with exactly((9, 2)), counting("_by_rows"):                # all places round down to nothing
+            self.assertIsNone(exact_interval(list(range(40)), 1))
+        with exactly((9, 12), (9, 0), (9, None)):
             self.assertEqual(exact_interval([0, 1] * 6, 1, level=0.96142578125), (Fraction(2, 12), Fraction(9, 12)))
 
     def test_all_equal_and_one_case_are_points(self):
@@ -268,12 +268,13 @@ class ExactIntervalTest(unittest.TestCase):
         rng = random.Random(4)
         for n, top in ((7, 3), (20, 40), (31, 2), (64, 5)):
             ks = [rng.choice([0, rng.randint(-top, top)]) for _ in range(n)]
-            with exactly((9, None, None)):
+            with exactly((9, None)):
                 found = exact_interval(ks, 1)
-            for attempt in ((9, 53, 6.5), (9, 110, 12), (9, 30, 5), (9, 0, None)):
-                for method in (0, 1, 2):
-                    with self.subTest(n=n, attempt=attempt, method=method), exactly(attempt), counting_by(method):
-                        self.assertIn(exact_interval(ks, 1), (found,) if attempt[1] != 0 else (found, None))
+            for bits, way in itertools.product((53, 110, 30), WAYS):
+                with self.subTest(n=n, bits=bits, way=way), exactly((9, bits)), counting(way):
+                    self.assertEqual(exact_interval(ks, 1), found)
+            with exactly((9, 0)):
+                self.assertIn(exact_interval(ks, 1), (found, None))
 
     def test_error_bound_holds_the_exact_share(self):
         rng = random.Random(5)
@@ -281,12 +282,13 @@ class ExactIntervalTest(unittest.TestCase):
             groups = [(rng.randint(1, size), rng.randint(-3, 4)) for _ in range(23)]
             plan = intervals._redrawn(groups)
             for t in (Fraction(0), Fraction(1, 5), Fraction(1, 3)):
-                true = intervals._halves(plan, None, None, 1e12).share(t)
-                for (bits, reach), method in itertools.product(((16, 2), (20, 3), (24, 4.5), (53, 6.5)), (0, 1, -1)):
-                    with counting_by(method):
-                        mean = intervals._halves(plan, bits, reach, 1e12)
+                true = intervals._Halves(plan, None, 1e12).share(t)
+                for bits, way in itertools.product((16, 20, 24, 53), WAYS):
+                    with counting(way):
+                        mean = intervals._Halves(plan, bits, 1e12)
                     low = Fraction(mean.mass(t), mean.whole)
-                    self.assertTrue(low <= true <= low + Fraction(mean.lost, mean.whole), (size, t, bits, method))
+                    self.assertTrue(low <= true <= low + Fraction(mean.lost, mean.whole), (size, t, bits, way))
+                    self.assertGreaterEqual(mean.share(t), float(true))
 
     def test_error_bound_of_waves_holds_the_exact_share(self):
         rng = random.Random(7)
@@ -294,7 +296,7 @@ class ExactIntervalTest(unittest.TestCase):
                          ("waves far from the first ones", [20 * rng.randint(-9, 11) for _ in range(39)] + [7]),
                          ("few values", [rng.choice([-500, 0, 0, 0, 499]) for _ in range(60)])):
             plan = intervals._redrawn([(3, k) for k in ks])
-            waves, counted = intervals._Waves(plan, 1e12), intervals._halves(plan, None, None, 1e12)
+            waves, counted = intervals._Waves(plan, 1e12), intervals._Halves(plan, None, 1e12)
             self.assertLess(waves.lost, 1e-9)
             for i in range(-30, 40):
                 t = Fraction(i, 7) * max(ks) / 50
@@ -306,9 +308,9 @@ class ExactIntervalTest(unittest.TestCase):
         self.assertEqual(exact_interval(few, 10 ** 6),
                          percentiles([mean / 10 ** 6 for mean in every_mean([(1, k) for k in few])], 0.95))
         some = [round(rng.gauss(0.02, 0.3) * 500) for _ in range(44)]                  # by counting and by waves
-        with exactly((9, 53, 6.5)):
+        with exactly((9, 53)):
             counted = exact_interval(some, 500)
-        with exactly((9, 0, None)):
+        with exactly((9, 0)):
             self.assertEqual(exact_interval(some, 500), counted)
         many = [round(rng.gauss(0.02, 0.3) * 50_000) for _ in range(1000)]             # only waves can
         mean, error = sum(many) / 5e7, math.sqrt(sum((k / 5e4) ** 2 for k in many)) / 1000
@@ -379,14 +381,13 @@ class SourceIntervalTest(unittest.TestCase):
         rng = random.Random(13)
         for n, size in ((8, 3), (21, 6), (30, 2)):
             groups = [(rng.randint(1, size), rng.randint(-4, 6)) for _ in range(n)]
-            with exactly((9, None, None)):
+            with exactly((9, None)):
                 found = source_interval(groups, 5, IndexStream(0))
-            for attempt in ((9, 53, 6.5), (9, 110, 12), (9, 40, 5.5)):
-                for method in (0, -1):
-                    with self.subTest(n=n, attempt=attempt, method=method), exactly(attempt), counting_by(method):
-                        other = source_interval(groups, 5, IndexStream(0))
-                        self.assertEqual((other.interval, other.method), (found.interval, found.method))
-                        self.assertAlmostEqual(other.no_gain_share, float(found.no_gain_share), places=6)
+            for bits, way in itertools.product((53, 40), WAYS):
+                with self.subTest(n=n, bits=bits, way=way), exactly((9, bits)), counting(way):
+                    other = source_interval(groups, 5, IndexStream(0))
+                    self.assertEqual((other.interval, other.method), (found.interval, found.method))
+                    self.assertAlmostEqual(other.no_gain_share, float(found.no_gain_share), places=5)
 
     def test_data_sets_lie_within_the_spread_of_an_independent_bootstrap(self):
         for name, (text, trials, _, low, high) in DATA.items():
@@ -472,14 +473,13 @@ class SignFlipTest(unittest.TestCase):
         rng = random.Random(16)
         for n, size in ((9, 2), (20, 6), (33, 1)):
             groups = [(rng.randint(1, size), rng.randint(-3, 5)) for _ in range(n)]
-            with exactly((9, None, None)):
+            with exactly((9, None)):
                 found = sign_flip(groups, 5)
-            for attempt in ((9, 53, 6.5), (9, 30, 6)):
-                for method in (0, -1):
-                    with self.subTest(n=n, attempt=attempt, method=method), exactly(attempt), counting_by(method):
-                        other = sign_flip(groups, 5)
-                        self.assertEqual(other.interval, found.interval)
-                        self.assertAlmostEqual(float(other.p_value), float(found.p_value), places=5)
+            for bits, way in itertools.product((53, 36), WAYS):
+                with self.subTest(n=n, bits=bits, way=way), exactly((9, bits)), counting(way):
+                    other = sign_flip(groups, 5)
+                    self.assertEqual(other.interval, found.interval)
+                    self.assertAlmostEqual(float(other.p_value), float(found.p_value), places=5)
 
     def test_p_value_and_interval_agree_at_zero(self):
         rng = random.Random(17)
@@ -525,7 +525,7 @@ class AdjustedPValuesTest(unittest.TestCase):
             n = rng.randint(1, 6)
             slices = [[rng.choice([0, rng.randint(-4, 4)]) for _ in range(n)] for _ in range(rng.randint(1, 4))]
 
-            def statistics(pattern):
+            def statistics(pattern, slices=slices):
                 return [Fraction(sum(map(operator.mul, pattern, column)) ** 2, sum(k * k for k in column) or 1)
                         for column in slices]
             largest = [max(statistics(pattern)) for pattern in itertools.product((1, -1), repeat=n)]

@@ -163,6 +163,13 @@ class OneRowTest(unittest.TestCase):
             for name in trials.MEASURES:
                 self.assertIn(name, self.refused(**{name: value}))
 
+    def test_numbers_that_no_variance_could_hold_are_refused(self):
+        for text in ("1.1e100", "-1e200", "1e400", "nan"):
+            with self.assertRaises(ValueError):
+                trials.score_bound(text)
+        self.assertEqual(trials.score_bound("-1e100"), -10**100)
+        self.assertIn("up to 1e100", self.refused(cost_usd=1e101))
+
     def test_value_too_deep_to_be_shown_is_refused_in_words(self):
         deep = []
         for _ in range(100_000):
@@ -423,11 +430,11 @@ class GroupsTest(LogTest):
     def test_sources_group_cases_and_a_case_without_one_stands_alone(self):
         rows = [text for task_id, cluster in zip("abcdef", ("s2", None, "s1", "s2", " ", 0))
                 for text in both(task_id, cluster=cluster)]
-        self.assertEqual(trials.sources(self.read(rows)), [[0, 3], [1], [2], [4], [5]])
+        self.assertEqual(trials.sources(self.read(rows)), [0, 1, 2, 0, 3, 4])
 
     def test_source_named_like_a_place_is_no_lone_case(self):
         rows = [*both("a", cluster="1"), *both("b"), *both("c", cluster=1)]
-        self.assertEqual(trials.sources(self.read(rows)), [[0, 2], [1]])
+        self.assertEqual(trials.sources(self.read(rows)), [0, 1, 0])
 
     def test_slices_are_sorted_and_a_missing_tag_is_none(self):
         tags = {"a": {"lang": "fr", "hard": True}, "b": {"lang": ["en", "fr"]}, "c": {"lang": None}, "d": None}
@@ -480,6 +487,13 @@ class RecordsTest(unittest.TestCase):
         next(row for row in record["results"] if row["verdict"] == "fail")["verdict"] = "incomplete"
         pair = trials.from_records(record, record, self.case_set)
         self.assertEqual(pair.baseline.trials[1][0][1:4], (None, "UngradableOutput", {"x": 1}))
+
+    def test_counts_beyond_measure_are_not_measured(self):
+        record = self.record("old", {"a": ("pass", "pass"), "b": ("pass", "pass")})
+        record["results"][0]["metadata"]["eval_count"] = 10**400
+        pair = trials.from_records(record, record, self.case_set)
+        self.assertEqual([list(trial.measures) for trial in pair.baseline.trials[0]],
+                         [["latency_s", "tokens"], ["latency_s"]])
 
     def test_records_without_seeds_pair_by_place_with_a_note(self):
         record = self.record("old", {"a": ("pass", "fail"), "b": ("pass", "pass")}, seeds=(None, None), log=None)

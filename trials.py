@@ -15,8 +15,9 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from fractions import Fraction
-from typing import Any, Iterable, Iterator, MutableMapping, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 from files import RunError, decode, parse_json, read_bytes
 from harness import SYSTEM_FIELDS, CaseSet
@@ -28,6 +29,7 @@ MEASURES = ("cost_usd", "latency_s", "tokens")
 FACTS = ("cluster", "tags", "input_sha256")  # what a row says of its case, not of its trial
 UNEXPLAINED = "null score without an error"
 SHOWN = 5  # names that a message lists before it counts the rest
+LARGEST = 10**100  # of a score or measure: a variance of larger ones is beyond any float
 REASON_LENGTH = 60  # characters: reasons are counted by their text, and no stack trace comes twice
 
 
@@ -155,12 +157,15 @@ def _exact(value: float) -> Score:
 
 
 def score_bound(text: str) -> Score:
-    """Return an end of --score-range; raise ValueError for what is not a finite number.
+    """Return an end of --score-range; raise ValueError for what is not a number, or is beyond LARGEST.
 
     >>> score_bound("0.5"), score_bound("-1")
     (Fraction(1, 2), -1)
     """
-    return _exact(float(text))
+    bound = _exact(float(text))
+    if not -LARGEST <= bound <= LARGEST:
+        raise ValueError(f"{text} is beyond 1e100")
+    return bound
 
 
 def _score(row: dict[str, Any], where: str, score_range: tuple[Score, Score]) -> Score | None:
@@ -186,13 +191,10 @@ def _seed(row: dict[str, Any], where: str) -> int | str | None:
     return int(text) if text and re.fullmatch("0|-?[1-9][0-9]{0,99}", text) else text
 
 
-def _measure(value: object, name: str, where: str) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:
-            pass
-    raise RunError(f"{where}: {name} {value!r:.60} is not a finite number; write one, or null for not measured")
+def _measure(value: Any, name: str, where: str) -> float:
+    if type(value) in (int, float) and abs(value) <= LARGEST:
+        return float(value)
+    raise RunError(f"{where}: {name} {value!r:.60} is not a number up to 1e100; write one, or null for not measured")
 
 
 def _tags(tags: object, where: str) -> tuple[tuple[str, str], ...] | None:
@@ -261,8 +263,7 @@ def _shown(fact: str | tuple[tuple[str, str], ...]) -> str:
 def read_lines(data: bytes, path: str, broken: list[tuple[str, str]]) -> Iterator[tuple[str, object]]:
     """Yield "path:line" and the value of each line of JSON, and append (place, why) to broken for a line that is none.
 
-    A line ends at a line feed and nowhere else: U+2028 is a character like any other, and nothing is glued to a line
-    that was cut.
+    A line ends at a line feed and nowhere else; nothing is glued to a line that was cut.
     """
     encoding = json.detect_encoding(data)
     if not encoding.startswith("utf-8") and (b'"\0' in data or b'\0"' in data):  # other NULs are a crash's padding
@@ -338,8 +339,11 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
     sides = [Side(dict.fromkeys(SYSTEM_FIELDS) | {"name": name, "mode": "recorded"},
                   [sorted(trials[side].get(case.id, []), key=_seed_order) for case in cases], logs[side])
              for side, name in zip(SIDES, names)]
-    file_names = " + ".join(dict.fromkeys(os.path.basename(path) for _, path in paths))
-    return Pair(cases, sides[0], sides[1], score_range, {"name": file_names, "sha256": cases_sha256(cases)}, [
+    # There is no case file: its name is that of the logs, its identity that of what they say of the cases.
+    identity = json.dumps(sorted(cases, key=lambda case: case.id), separators=(",", ":")).encode()
+    case_set = {"name": " + ".join(dict.fromkeys(os.path.basename(path) for _, path in paths)),
+                "sha256": hashlib.sha256(identity).hexdigest()}
+    return Pair(cases, sides[0], sides[1], score_range, case_set, [
         *_note("broken_lines", "lines that could not be read were left out",
                _some([f"{os.path.basename(where)}: {why}" for where, why in broken], 20),
                "what was lost there is in no figure; repair the log or record those trials again"),
@@ -349,15 +353,6 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
                "the rows that have them are believed; write them on every row"),
         *_note("ids_as_text", "ids are numbers on one side and text on the other", _some(mixed),
                "they pair by their digits; see that they name the same cases"), *_seed_note(sides)])
-
-
-def cases_sha256(cases: Sequence[Case]) -> str:
-    """Return the sha256 that stands for the cases of trial logs, which have no case file.
-
-    It is that of the JSON text, in ASCII and without spaces, of [[id, source, [[tag, value], ...]], ...] sorted by id.
-    """
-    rows = sorted(cases, key=lambda case: case.id)
-    return hashlib.sha256(json.dumps(rows, separators=(",", ":")).encode()).hexdigest()
 
 
 def _seed_order(trial: Trial) -> tuple[int, int, str]:
@@ -411,7 +406,7 @@ def _record_trial(row: dict[str, Any]) -> Trial:
     reason = row["error"]["type"] if "error" in row else "UngradableOutput"
     return Trial(row.get("seed"), score, reason if score is None else None, row.get("output"),
                  {name: float(sum(values)) for name, values in measured.items()
-                  if all(type(value) in (int, float) for value in values)}, row.get("at"))
+                  if all(type(value) in (int, float) and abs(value) <= LARGEST for value in values)}, row.get("at"))
 
 
 # === What is missing, and what pairs ===
@@ -484,15 +479,11 @@ def unpaired_reason(pair: Pair) -> str | None:
 # === Groups ===
 
 
-def sources(pair: Pair) -> list[list[int]]:
-    """Return the indices of the cases of each source group, groups in order of their first case.
-
-    A case without a source is a group of its own.
-    """
-    groups: dict[object, list[int]] = {}
-    for i, case in enumerate(pair.cases):
-        groups.setdefault(i if case.source is None else case.source, []).append(i)
-    return list(groups.values())
+def sources(pair: Pair) -> list[int]:
+    """Return the number of each case's source group, in order of their first case; without a source, one of its own."""
+    numbers: dict[object, int] = {}
+    return [numbers.setdefault(i if case.source is None else case.source, len(numbers))
+            for i, case in enumerate(pair.cases)]
 
 
 def slices(pair: Pair) -> dict[tuple[str, str], list[int]]:

@@ -17,6 +17,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
+import gc
 import json
 import math
 import operator
@@ -338,14 +339,25 @@ def format_line(comparison: dict[str, Any]) -> str:
 # === Command line ===
 
 
+def trial_log(text: str) -> tuple[str | None, str]:
+    """Return the side that a trial log is for, None for both, and its path.
+
+    >>> trial_log("baseline=a.jsonl"), trial_log("odd=name.jsonl")
+    (('baseline', 'a.jsonl'), (None, 'odd=name.jsonl'))
+    """
+    side, equals, path = text.partition("=")
+    return (side, path) if equals and side in trials.SIDES else (None, text)
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "compare.py")
     parser.add_argument("baseline", metavar="BASELINE", help="run record, or a config of the trial logs")
     parser.add_argument("candidate", metavar="CANDIDATE", help="run record, or a config of the trial logs")
     what = parser.add_argument_group("what is compared")
     what.add_argument("--cases", metavar="FILE", help="the case set of the run records")
-    what.add_argument("--trials", action="append", metavar="[SIDE=]FILE", help="a plain trial log instead of run "
-                      "records, of both sides or of one (baseline=FILE, candidate=FILE); may be given several times")
+    what.add_argument("--trials", action="append", type=trial_log, metavar="[SIDE=]FILE",
+                      help="a plain trial log instead of run records, of both sides or of one (baseline=FILE, "
+                      "candidate=FILE); may be given several times")
     what.add_argument("--score-range", nargs=2, type=trials.score_bound, default=[0, 1], metavar=("LOW", "HIGH"),
                       help="what scores of trial logs can be (default: 0 1)")
     what.add_argument("--missing", choices=("refuse", "drop", "zero"), default="refuse", help="what becomes of trials "
@@ -379,11 +391,7 @@ def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, A
         baseline, candidate = (harness.read_record(path) for path in names)
         case_set = harness.load_cases(args.cases)
         return compare(baseline, candidate, case_set, options, names), (baseline, candidate, case_set)
-    paths: list[tuple[str | None, str]] = []
-    for text in args.trials:
-        side, equals, path = text.partition("=")
-        paths.append((side, path) if equals and side in trials.SIDES else (None, text))
-    pair = trials.read_trial_logs(paths, *names, tuple(args.score_range), args.skip_broken_lines)
+    pair = trials.read_trial_logs(args.trials, *names, tuple(args.score_range), args.skip_broken_lines)
     return compare_pair(pair, options), pair
 
 
@@ -415,8 +423,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--score-range: LOW is below HIGH")
     if args.json and args.table:
         parser.error("--json and --table both print to stdout; choose one")
+    inputs = [path for _, path in args.trials] if args.trials else [args.baseline, args.candidate, args.cases]
     for path in filter(None, (args.out, args.markdown, args.html)):
-        files.check_folder(path)
+        files.check_folder(path, *inputs)
     comparison, source = read_inputs(args, Options(args.min_gain, args.margin, args.gate, args.plan, args.missing,
                                                    args.seed))
     if args.out:
@@ -431,4 +440,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    gc.disable()  # one comparison and out: its many small objects hold no cycles worth looking for
     sys.exit(files.run_command(main))

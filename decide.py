@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import intervals
-from trials import Pair, Side, Trial
+from trials import ABSENT, Pair, Side, Trial
 
 Number = int | float | Fraction
 Scores = list[list[int | Fraction]]
@@ -412,7 +412,7 @@ def incomplete(baseline: list[list[Trial]], candidate: list[list[Trial]], score_
     """
     def count(side: list[list[Trial]]) -> Record:
         reasons = Counter(trial.reason for case in side for trial in case if trial.score is None)
-        reasons["missing"] += side.count([])
+        reasons[ABSENT] += side.count([])
         return {"trials": reasons.total(), "reasons": dict(sorted((+reasons).items()))}
 
     def mean(side: list[list[Trial]], filled: Number) -> Fraction:

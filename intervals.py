@@ -205,9 +205,10 @@ def sampled_aside(ks: Sequence[int], unit: int, stream: IndexStream) -> Callable
 
     def ends() -> tuple[Fraction, Fraction]:
         with open(reader, "rb") as pipe:
-            low, high = map(Fraction, pipe.read().decode().split())
-        os.waitpid(child, 0)
-        return low, high
+            found = pipe.read().decode().split()
+        if os.waitpid(child, 0)[1] or not found:
+            raise RuntimeError("the child process that draws trials ended without its interval")
+        return Fraction(found[0]), Fraction(found[1])
     return ends
 
 

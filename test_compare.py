@@ -396,6 +396,18 @@ class CommandTest(unittest.TestCase):
         with open(out, encoding="utf-8") as file:
             self.assertEqual(file.read(), "kept\n")
 
+    def test_an_input_is_never_written_over(self):
+        log = self.simple_log()
+        with open(log, "rb") as file:
+            before = file.read()
+        for flag in ("--out", "--markdown", "--html"):
+            for given in (log, f"baseline={log}"):
+                status, _, stderr = self.command("old", "new", "--trials", given, "--trials", log, flag, log)
+                self.assertEqual(status, 1)
+                self.assertIn("it is read as well", stderr)
+        with open(log, "rb") as file:
+            self.assertEqual(file.read(), before)
+
     def test_missing_folder_is_told_before_any_work(self):
         out = self.path("none/c.json")
         status, stdout, stderr = self.command("old", "new", "--trials", "no-such-log", "--out", out)

@@ -27,6 +27,7 @@ Score = int | Fraction
 SIDES = ("baseline", "candidate")
 MEASURES = ("cost_usd", "latency_s", "tokens")
 FACTS = ("cluster", "tags", "input_sha256")  # what a row says of its case, not of its trial
+ABSENT = "missing"  # the reason of the trial that stands for a case without any
 UNEXPLAINED = "null score without an error"
 SHOWN = 5  # names that a message lists before it counts the rest
 LARGEST = 10**100  # of a score or measure: a variance of larger ones is beyond any float
@@ -428,7 +429,7 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     if policy == "zero":
         if not low <= 0 <= high:
             raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
-        absent = Trial(None, 0, "missing", None, {}, None)
+        absent = Trial(None, 0, ABSENT, None, {}, None)
         sides = [side._replace(trials=[[trial._replace(score=0) if trial.score is None else trial for trial in trials]
                                        or [absent] for trials in side.trials]) for side in pair.sides]
         return pair._replace(baseline=sides[0], candidate=sides[1]), []
@@ -469,6 +470,8 @@ def unpaired_reason(pair: Pair) -> str | None:
     """Return why trials do not pair, by the first case whose sides have other seeds; None where they pair, in order."""
     for case, *sides in zip(pair.cases, pair.baseline.trials, pair.candidate.trials):
         left, right = ([trial.seed for trial in trials] for trials in sides)
+        if any(trial.reason == ABSENT for trials in sides for trial in trials):
+            return f"case {case.id!r:.60} stands on one side only"
         if left != right:
             what = f"{len(left)} trials and {len(right)}" if len(left) != len(right) else (
                 f"seeds {_some(left)} and {_some(right)}")

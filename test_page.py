@@ -263,7 +263,8 @@ class PageTest(unittest.TestCase):
         self.assertEqual(len(seen.table("All 6 cases in file order")), 1 + 6 + 1)
 
     def test_ten_thousand_cases_stay_light_and_say_what_is_left_out(self):
-        for changed_every, said in ((1, "9000 changed cases between these are left out"), (40, "9750 cases are folded away")):
+        for changed_every, said in ((1, "9000 changed cases between these are left out"),
+                                    (40, "9750 cases are folded away")):
             comparison, rows = many_cases(10_000, changed_every)
             start = time.perf_counter()
             text = page.html_report(comparison, rows)

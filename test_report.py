@@ -303,7 +303,8 @@ class TextTest(unittest.TestCase):
 
     def test_noise_floor_says_how_often_it_would_have_misled(self):
         for gate, share, said in ((None, 0.0, "A gain or a loss would be claimed on none of them."),
-                                  ("better", 0.5, "The gate (better) would answer wrongly on a share of 0.5000 of them."),
+                                  ("better", 0.5,
+                                   "The gate (better) would answer wrongly on a share of 0.5000 of them."),
                                   (None, None, "on a share of them that is not measured: too few.")):
             comparison = sample()
             comparison["noise_floor"] |= {"gate": gate, "gate_tripped_share": share, "reason": "too few"}
@@ -449,7 +450,8 @@ class CommandTest(unittest.TestCase):
                                 ((self.path("none.json"),), "cannot read"),
                                 ((self.comparison, *runs, self.right, self.left), "give the records it was made from"),
                                 ((self.comparison, *runs, self.cases, self.left), "is a case set, not a run record"),
-                                ((self.comparison, "--table", "--html", self.path("none/x.html")), "there is no folder")):
+                                ((self.comparison, "--table", "--html", self.path("none/x.html")),
+                                 "there is no folder")):
             status, out, err = self.run_main(*arguments)
             self.assertEqual((status, out), (1, ""), said)
             self.assertRegex(err, r"\Aerror: .*\n\Z")

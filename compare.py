@@ -131,7 +131,8 @@ def summarize(found: Differences, stream: IndexStream) -> dict[str, Any]:
     }
 
 
-def interval_figures(found: Differences, sampled: Any, budget: float = intervals.WORK_BUDGET) -> dict[str, Any]:
+def interval_figures(found: Differences, sampled: Any, seed: int,
+                     budget: float = intervals.WORK_BUDGET) -> dict[str, Any]:
     """Return the exact interval by case and the sign-flip by source; the sampled interval where none can be exact."""
     exact = intervals.exact_interval(found.ks, found.unit, budget=budget)
     why = "no common grid of scores" if found.unit > intervals.FINEST_UNIT else "too much work for an exact one"
@@ -140,7 +141,7 @@ def interval_figures(found: Differences, sampled: Any, budget: float = intervals
         "exact_interval_95": exact or sampled,
         "exact_method": f"exact, grid of 1/{found.unit}" if exact else f"sampled, {RESAMPLES} resamples: {why}",
         "source_sign_flip": dict(zip(("interval_95", "p_value", "groups", "method", "reason"),
-                                     intervals.sign_flip(groups, found.unit, budget=budget))),
+                                     intervals.sign_flip(groups, found.unit, seed=seed, budget=budget))),
     }
 
 
@@ -187,7 +188,7 @@ def overall_figures(found: Differences, scores: Sequence[Scores], unpaired: str 
     return overall | {
         "trial_level_interval_95": by_trial, "source_groups": len(groups), "source_cluster_method": by_source.method,
         "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.no_gain_share,
-        **interval_figures(found, overall["interval_95"]),
+        **interval_figures(found, overall["interval_95"], stream.seed),
         "exact_distribution": distribution and distribution._asdict(), "trial_level_reason": unpaired,
     }
 
@@ -211,7 +212,7 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
         figures = summarize(part, stream)
         figures |= {
             "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len({*part.group_of}),
-            **interval_figures(part, figures["interval_95"], budget), "adjusted_p_value": None,
+            **interval_figures(part, figures["interval_95"], stream.seed, budget), "adjusted_p_value": None,
             "same_cases_as": [name for name in same[tuple(cases)] if name != f"{tag}: {value}"],
             "incomplete": {side: sum(counts[i] for i in cases) for side, counts in unscored.items()},
         }
@@ -222,7 +223,7 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
                 sums[found.group_of[i]] += found.ks[i]
     if not claiming:
         return slices, None, len(same)
-    p_values, method = intervals.adjusted_p_values(list(claiming.values()))
+    p_values, method = intervals.adjusted_p_values(list(claiming.values()), stream.seed)
     adjusted = dict(zip(claiming, p_values))
     for (tag, value), cases in named.items():
         slices[tag][value]["adjusted_p_value"] = adjusted.get(tuple(cases))
@@ -271,7 +272,7 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
         "uneven_trials": trials.uneven_trials(pair),
         "slices_compared": compared, "adjusted_method": adjusted_method,
         "decision": decide.decision(flip, groups, found.unit, has_sources, options.min_gain, options.margin,
-                                    options.gate),
+                                    options.gate, options.seed),
         "changed_by_chance": decide.changed_by_chance(passes),
         "noise_floor": decide.noise_floor(before, found.group_of, options.gate, options.min_gain, options.margin,
                                           options.seed),
@@ -371,7 +372,7 @@ def build_parser() -> argparse.ArgumentParser:
                           help="the loss that is tolerated, in score units (default: 0)")
     decision.add_argument("--gate", choices=decide.GATES, help="exit with 3 unless this claim holds")
     decision.add_argument("--plan", type=trials.score_bound, metavar="H", help="say what an interval of +-H would need")
-    decision.add_argument("--seed", type=int, default=SEED, help="of the sampled intervals (default: %(default)s)")
+    decision.add_argument("--seed", type=int, default=SEED, help="of whatever is sampled (default: %(default)s)")
     out = parser.add_argument_group("what comes out, beside the one line")
     out.add_argument("--out", metavar="FILE", help="comparison.json")
     out.add_argument("--json", action="store_true", help="print what --out writes, in place of the line")

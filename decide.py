@@ -58,7 +58,8 @@ CLAIMS: dict[str, Callable[[Above, Number, Number], bool]] = {
 
 
 def decision(flip: intervals.SignFlip, groups: Groups, unit: int, has_sources: bool,
-             min_gain: Number = 0, margin: Number = 0, gate: str | None = None) -> Record:
+             min_gain: Number = 0, margin: Number = 0, gate: str | None = None,
+             seed: int = intervals.SEED) -> Record:
     """Return the claims that the sign-flip interval carries, the first of them as verdict, and whether the gate is met.
 
     flip is the 95% sign_flip of the same groups. min_gain and margin are in score units and not negative; give a
@@ -71,7 +72,7 @@ def decision(flip: intervals.SignFlip, groups: Groups, unit: int, has_sources: b
     >>> found["verdict"], found["claims"], found["gate_met"]
     ('better', ['better', 'not worse'], True)
     """
-    narrow = intervals.sign_flip(groups, unit, level=0.90).interval if margin > 0 else None
+    narrow = intervals.sign_flip(groups, unit, level=0.90, seed=seed).interval if margin > 0 else None
     ends: dict[float, Any] = {0.95: flip.interval, 0.90: narrow}
 
     def above(sign: int, value: Number, level: float) -> bool:

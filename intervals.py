@@ -102,6 +102,7 @@ class IndexStream:
     _BLOCK = 1 << 16
 
     def __init__(self, seed: int) -> None:
+        self.seed = seed
         self.generator = random.Random(seed)
         self._masks: dict[int, int] = {}
 
@@ -297,8 +298,10 @@ def _count(draws: _Draws, bits: int | None, budget: float) -> _Half:
     spreads = [math.sqrt(_moments(draws, axis, slope)[1]) / units[axis] for axis in (0, 1)]
     rows, columns = (end + 1 if bits is None else min(end, 13 * spread) + 1 for end, spread in zip(far, spreads))
 
-    # Nanoseconds, as measured on one machine, with 18 questions to the halves.
-    ask = 300 + 18 * (400 + 1.2 * (kept / 30) ** 2)
+    # Nanoseconds, as measured on one machine, with 18 questions to the halves, and more where few of the sums that a
+    # grid allows are attained: between two of them a share is flat, and the ends are closed in on by halves.
+    question = 400 + 1.2 * (kept / 30) ** 2
+    ask = 300 + 18 * question
     by_rows = rows * (sum(n * len(moves) for moves, n in steps) * (100 + 0.02 * columns * (kept + 9)) + columns * ask)
     by_place, found = 0.0, 1
     for moves, n in steps:
@@ -307,7 +310,7 @@ def _count(draws: _Draws, bits: int | None, budget: float) -> _Half:
             found = min(found * (len(moves) + i) // (i + 1), (far[0] + 1) * (far[1] + 1))    # draws have no order
             if by_place > min(by_rows, budget):
                 break
-    by_place += found * ask
+    by_place += found * (ask + question * 4 * max(0, (far[1] + 1).bit_length() - 2 * found.bit_length()))
     if min(by_rows, by_place) > budget:
         raise _TooMuch
     cut, places = (_by_rows if by_rows < by_place else _by_place)(steps, kept, bits is not None)

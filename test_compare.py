@@ -1,9 +1,7 @@
 """Does the comparison keep its contract? The published figures, the recorded runs, the laws, and every refusal."""
 
-import contextlib
 import copy
 import itertools
-import io
 import json
 import os
 import random
@@ -15,6 +13,7 @@ import compare
 import files
 import harness
 import intervals
+from test_harness import run_here
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PASSING = harness.Task("outcomes", "0" * 64, {"passes": ("1", lambda expected, output: expected == output)},
@@ -322,17 +321,7 @@ class CommandTest(unittest.TestCase):
 
     def command(self, *argv):
         """Return (status, stdout, stderr) of compare.py, run in this process."""
-        out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                status = files.run_command(lambda: compare.main(argv))
-            except SystemExit as stopped:
-                status = stopped.code
-        texts = []
-        for stream in (out, err):
-            stream.flush()
-            texts.append(stream.buffer.getvalue().decode())
-        return status, *texts
+        return run_here(compare.main, argv)
 
     def rows(self, *rows):
         """Save a trial log of (config, task_id, seed, score, fields) rows and return its path."""
@@ -395,6 +384,26 @@ class CommandTest(unittest.TestCase):
         self.assertRegex(stderr, r"\Aerror: .*'newer'.*new, old\n\Z")
         with open(out, encoding="utf-8") as file:
             self.assertEqual(file.read(), "kept\n")
+
+    def test_the_seed_serves_whatever_is_sampled(self):
+        rng = random.Random(2)
+        log = self.rows(*((config, f"c{i}", 0, rng.random(), {"cluster": f"s{i // 2}", "tags": {"t": "ab"[i % 2]}})
+                          for config in ("old", "new") for i in range(160)))
+        found = []
+        for seed in ("0", "7"):
+            self.command("old", "new", "--trials", log, "--seed", seed, "--margin", "0.1", "--out", self.path("c.json"))
+            found.append(files.read_json(self.path("c.json")))
+            flips = [found[-1]["overall"]["source_sign_flip"],
+                     *(part["source_sign_flip"] for part in found[-1]["slices"]["t"].values())]
+            for method in (found[-1]["adjusted_method"], *(flip["method"] for flip in flips)):
+                self.assertTrue(method.endswith(f"seed {seed}"), method)
+        for key in ("interval_95", "interval_90"):
+            self.assertNotEqual(found[0]["decision"][key], found[1]["decision"][key])
+
+    def test_a_case_of_one_side_pairs_no_trials(self):
+        log = self.rows(("old", "a", 0, 1, {}), ("old", "b", 0, 1, {}), ("new", "a", 0, 1, {}))
+        self.command("old", "new", "--trials", log, "--missing", "zero", "--out", self.path("c.json"))
+        self.assertEqual(files.read_json(self.path("c.json"))["trial_pairs_reason"], "case 'b' stands on one side only")
 
     def test_an_input_is_never_written_over(self):
         log = self.simple_log()

@@ -85,6 +85,21 @@ def demo_log():
     return sealed([header(), *rows()])
 
 
+def run_here(main, argv):
+    """Return (status, stdout, stderr) of a command's main, run in this process."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = files.run_command(lambda: main(argv))
+        except SystemExit as stopped:
+            status = stopped.code
+    said = []
+    for stream in (out, err):
+        stream.flush()
+        said.append(stream.buffer.getvalue().decode())
+    return status, *said
+
+
 class FolderTest(unittest.TestCase):
     """A folder of its own with cases.json and log.jsonl, and harness.py called there in this process."""
 
@@ -117,17 +132,7 @@ class FolderTest(unittest.TestCase):
 
     def command(self, *argv):
         """Return (status, stdout, stderr) of harness.py with these arguments."""
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            try:
-                status = files.run_command(lambda: harness.main(argv))
-            except SystemExit as stopped:
-                status = stopped.code
-        said = []
-        for stream in (out, err):
-            stream.flush()
-            said.append(stream.buffer.getvalue().decode())
-        return status, *said
+        return run_here(harness.main, argv)
 
     def refused(self, *argv, says=()):
         """Assert one `error:` line with these words, exit status 1 and no file changed; return the line."""

@@ -147,6 +147,12 @@ class IndexStreamTest(unittest.TestCase):
         self.assertEqual(aside.generator.getstate(), plain.generator.getstate())
         self.assertEqual(ends(), expected)
 
+    def test_a_child_that_dies_is_told(self):
+        with mock.patch.object(intervals, "ASIDE_FROM", 3), \
+                mock.patch.object(intervals, "sampled_interval", side_effect=MemoryError):
+            ends = intervals.sampled_aside([0, 1, 2], 1, IndexStream(3))
+        self.assertRaises(RuntimeError, ends)
+
     def test_seeds_differ_and_zero_is_one(self):
         first, second = (list(IndexStream(seed).indices(44, 20)) for seed in (0, 1))
         self.assertNotEqual(first, second)
@@ -516,6 +522,13 @@ class SignFlipTest(unittest.TestCase):
         self.assertEqual(sign_flip([(2, 0)] * 7, 1)[:2], ((0, 0), 1))
         with self.assertRaisesRegex(ValueError, "at least one group"):
             sign_flip([], 1)
+
+    def test_free_floats_are_exact_only_while_their_ends_can_be_closed_in_on_cheaply(self):
+        # Few of the sums that so fine a grid allows are attained: an end takes dozens of questions instead of a few.
+        rng = random.Random(4)
+        for number, method in ((14, "exact"), (30, "sampled")):
+            groups = [(2, rng.randint(-10 ** 17, 10 ** 17)) for _ in range(number)]
+            self.assertTrue(sign_flip(groups, 10 ** 17).method.startswith(method), number)
 
 
 class AdjustedPValuesTest(unittest.TestCase):

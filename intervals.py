@@ -27,6 +27,7 @@ Whether a probability reaches 0.025 is decided outside that bound; inside it, al
 """
 
 import cmath
+import contextlib
 import functools
 import itertools
 import math
@@ -239,8 +240,8 @@ _Plan = tuple[_Draws, _Draws]                  # the two halves of a resample
 _Answer = TypeVar("_Answer")
 
 # How to find shares, in this order: (part of the budget it may cost, bits of a weight). Bits None: lose nothing.
-# Bits 0: waves. More than the budget is spent only where less has left a decision open.
-_ATTEMPTS = ((1 / 8, None), (1, 0), (1, 53), (4, None))
+# Bits 0: waves. The last settles what the others left open.
+_ATTEMPTS = ((1 / 8, None), (1, 0), (1, 53), (1, None))
 
 
 class _Half(NamedTuple):
@@ -538,15 +539,9 @@ def _redrawn(groups: Groups) -> _Plan:
 
 def _answer(plan: _Plan, question: Callable[[_Mean], _Answer], budget: float) -> _Answer | None:
     """Return what `question` says of the mean, found as exactly as it needs; None beyond the budget of work."""
-    undecided = False
     for part, bits in _ATTEMPTS:
-        limit = budget * (part if undecided else min(part, 1))
-        try:
-            return question(_waves(plan, limit) if bits == 0 else _Halves(plan, bits, limit))
-        except _Undecided:
-            undecided = True
-        except (_TooMuch, OverflowError):       # or sums beyond any float
-            pass
+        with contextlib.suppress(_Undecided, _TooMuch, OverflowError):      # the last: of sums beyond any float
+            return question(_waves(plan, part * budget) if bits == 0 else _Halves(plan, bits, part * budget))
     return None
 
 

@@ -36,9 +36,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import files
+from core import files
 import harness
-from files import RunError, tell
+from core.files import RunError, tell
 from harness import Case, Task, Unavailable
 
 RETRIES = 8  # with the pauses below about two minutes: the time in which a server starts again and loads its model

@@ -35,8 +35,8 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from files import TOOL_VERSION, RunError, command_parser, decode, json_line, parse_json, run_command
-from trials import UNEXPLAINED, Row, RowTwice, Score, add_row, check_row, read_lines, score_bound
+from core.files import TOOL_VERSION, RunError, command_parser, decode, json_line, parse_json, run_command
+from core.trials import UNEXPLAINED, Row, RowTwice, Score, add_row, check_row, read_lines, score_bound
 
 FIELDS = ("task_id", "seed", "config", "score", "error", "cluster", "tags", "cost_usd", "latency_s", "tokens", "ts",
           "input_sha256")

@@ -25,15 +25,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import decide
-import files
+from core import decide
+from core import files
 import harness
-import intervals
-import trials
+from core import intervals
+from core import trials
 from harness import CaseSet
-from intervals import RESAMPLES, SEED, IndexStream
-from decide import Scores
-from trials import Pair, Trial
+from core.intervals import RESAMPLES, SEED, IndexStream
+from core.decide import Scores
+from core.trials import Pair, Trial
 
 COMPARISON_VERSION = "1"
 PLACES = 4
@@ -398,7 +398,7 @@ def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, A
 
 def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: Source) -> None:
     """Write what --table, --markdown and --html ask for."""
-    import page  # only here: a plain comparison starts faster without them
+    from views import page  # only here: a plain comparison starts faster without them
     import report
 
     if args.table:

@@ -28,11 +28,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from files import (
+from core.files import (
     LIST, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, check_fields, check_folder, command_parser, decode,
     expect, identify, json_line, kind_of, parse_json, read_bytes, write,
 )
-from files import read_json as read_json
+from core.files import read_json as read_json
 
 LOG_VERSION = "1"
 RECORD_VERSION = "1"
@@ -661,6 +661,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     import harness  # the one copy of this module that tasks and systems import too, so that its exceptions are theirs
-    from files import run_command
+    from core.files import run_command
 
     sys.exit(run_command(harness.main))

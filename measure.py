@@ -47,12 +47,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import compare
-import decide
-import files
+from core import decide
+from core import files
 import harness
-import intervals
-import trials
-from intervals import RESAMPLES, SEED, Groups, IndexStream
+from core import intervals
+from core import trials
+from core.intervals import RESAMPLES, SEED, Groups, IndexStream
 
 FORK = multiprocessing.get_context("fork")
 HERE = os.path.dirname(os.path.abspath(__file__))

@@ -19,7 +19,7 @@ import os
 import re
 from typing import Any
 
-from files import RunError, parse_json
+from core.files import RunError, parse_json
 from harness import Answer, Case, Incomplete, Unavailable, trial_seed
 from triage_task import CATEGORIES, check_answer, message_text
 

@@ -27,7 +27,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import files
+from core import files
 import harness
 
 NOT_MEASURED = "not measured"
@@ -620,7 +620,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    import page  # here, for it imports this file
+    from views import page  # here, for it imports this file
 
     parser = build_parser()
     args = parser.parse_args(argv)

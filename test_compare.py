@@ -10,10 +10,10 @@ import unittest
 from fractions import Fraction
 
 import compare
-import files
+from core import files
 import harness
-import intervals
-from test_harness import run_here
+from core import intervals
+from tests.test_harness import run_here
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PASSING = harness.Task("outcomes", "0" * 64, {"passes": ("1", lambda expected, output: expected == output)},
@@ -48,8 +48,8 @@ def run(cases, outcomes, name="system"):
 
 def published():
     """Return the published comparison, and case set and runs of the outcomes reconstructed from it."""
-    saved = files.read_json(here("testdata", "published-comparison.json"))
-    rows = files.read_json(here("testdata", "published-outcomes.json"))["cases"]
+    saved = files.read_json(here("tests", "data", "published-comparison.json"))
+    rows = files.read_json(here("tests", "data", "published-outcomes.json"))["cases"]
     cases = case_set({row["case_id"]: {tag: row[tag] for tag in ("source", "variant", "language")} for row in rows},
                      saved["case_set"]["sha256"])._replace(name=saved["case_set"]["name"])
     runs = [run(cases, {row["case_id"]: row[version] for row in rows}) for version in ("v1", "v2")]

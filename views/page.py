@@ -13,7 +13,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from files import TOOL_VERSION
+from core.files import TOOL_VERSION
 from harness import CaseSet
 from report import NOT_MEASURED, ON_NOISE, SIDES, Ends, Words, clean, clip, ends_of, scale_of
 

@@ -18,7 +18,7 @@ from unittest import mock
 import bench
 import compare
 import harness
-from files import CaseError, RunError
+from core.files import CaseError, RunError
 
 SYSTEMS = '''
 import random

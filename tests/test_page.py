@@ -13,9 +13,9 @@ from html import escape
 from html.parser import HTMLParser
 from unittest import mock
 
-import page
+from views import page
 import report
-from test_report import CASES, FEW, FLIP, bare, hostile, many_cases, panel, sample
+from tests.test_report import CASES, FEW, FLIP, bare, hostile, many_cases, panel, sample
 
 
 class Page(HTMLParser):
@@ -101,7 +101,7 @@ class PageTest(unittest.TestCase):
 
     def test_every_kind_of_comparison_is_well_formed(self):
         folder = os.path.dirname(os.path.abspath(__file__))
-        old = report.read_comparison(os.path.join(folder, "testdata", "published-comparison.json"))  # has fewer keys
+        old = report.read_comparison(os.path.join(folder, "data", "published-comparison.json"))  # has fewer keys
         unchanged = sample() | {"cases": []}
         for comparison, rows in ((sample(), panel()), (sample(), []), (bare(), []), (old, []), (unchanged, panel()),
                                  hostile(), many_cases(1, 1), many_cases(400, 7, trials=20)):

@@ -14,9 +14,9 @@ import tempfile
 import unittest
 from fractions import Fraction
 
-import files
+from core import files
 import harness
-import intervals
+from core import intervals
 import measure
 from measure import KINDS, MARGIN
 

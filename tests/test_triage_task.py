@@ -8,13 +8,12 @@ import sys
 import unittest
 from collections import Counter
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import harness
 import triage_task
 from harness import Case
 
-CASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases-robustness.json")
+CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases-robustness.json")
 VARIANTS = {"": "original", "--typo": "typo", "--uppercase": "uppercase", "--greeting": "greeting",
             "--emphasis": "emphasis", "--es": "translation"}
 

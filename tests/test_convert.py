@@ -1,6 +1,6 @@
 """Do other tools' logs become the trials they hold, whole and exact, or one line that says why not?
 
-testdata/convert/ holds logs that the tools themselves wrote, made small: inspect-*.eval and .json by Inspect 0.3.285
+tests/data/convert/ holds logs that the tools themselves wrote, made small: inspect-*.eval and .json by Inspect 0.3.285
 (mockllm/model) and 0.3.46, org__*/ by lm-eval 0.4.13 (dummy), promptfoo.json by promptfoo 0.121.20 (echo, and a
 provider that fails). expected/ holds the rows they become.
 """
@@ -18,14 +18,14 @@ import unittest
 import zipfile
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import convert
-import files
-import trials
+from importers import inspect_ai
+from core import files
+from core import trials
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-DATA = os.path.join(HERE, "testdata", "convert")
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DATA = os.path.join(HERE, "tests", "data", "convert")
 GEN = sorted(glob.glob(os.path.join(glob.escape(DATA), "org__*", "samples_toy_gen_*.jsonl")))
 ONCE = "give each log once, and the runs of two systems one by one, each with its --config"
 CSV = ["--case", "task", "--trial", "run", "--config", "model", "--score", "correct"]
@@ -131,7 +131,7 @@ class FixtureTest(ConvertTest):
         for path in glob.glob(os.path.join(glob.escape(DATA), "**", "*.*"), recursive=True):
             if path.endswith(".eval"):
                 with zipfile.ZipFile(path) as archive:
-                    texts = [convert.unzip(archive, info) for info in archive.infolist()]
+                    texts = [inspect_ai.unzip(archive, info) for info in archive.infolist()]
             else:
                 texts = [read(path, "rb")]
             for text in texts:
@@ -144,7 +144,7 @@ class OracleTest(ConvertTest):
 
     def test_inspect_mean_is_the_one_that_inspect_computed(self):
         for name in ("inspect-v1.eval", "inspect-v2.eval", "inspect-0.3.46.eval"):
-            header = next(convert.read_inspect(data(name), mock.MagicMock()))[1]
+            header = next(inspect_ai.read_inspect(data(name), mock.MagicMock()))[1]
             metrics = header["results"]["scores"][0]["metrics"]
             scores = {}
             for row in self.rows("inspect", data(name)):
@@ -160,7 +160,7 @@ class OracleTest(ConvertTest):
                          [stats["successes"], stats["failures"], stats["errors"]])
 
     def test_inspect_log_gives_the_same_rows_zipped_and_as_json(self):
-        items = list(convert.read_inspect(data("inspect-v1.eval"), mock.MagicMock()))
+        items = list(inspect_ai.read_inspect(data("inspect-v1.eval"), mock.MagicMock()))
         log = {**items[0][1], "samples": [sample for _, sample in reversed(items[1:])]}
         self.assertEqual(run("inspect", self.file("log.json", log)), run("inspect", data("inspect-v1.eval")))
 

@@ -15,13 +15,12 @@ import unittest
 from collections import Counter
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import collector
-from files import RunError
-from trials import RowTwice
+from core.files import RunError
+from core.trials import RowTwice
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def row(task_id="c1", seed=0, config="A", score=1, **more):

@@ -10,12 +10,11 @@ import unittest
 from fractions import Fraction
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import trials
+from core import trials
 from harness import Case as SetCase
 from harness import CaseSet, RunError
-from trials import Trial
+from core.trials import Trial
 
 
 def line(task_id="c0", seed=0, config="A", score=1, **more):
@@ -348,7 +347,7 @@ class BytesTest(LogTest):
                 at = rng.randrange(len(damaged))
                 damaged[at:at + rng.randrange(8)] = rng.choice(pieces)
             try:
-                with mock.patch("trials.read_bytes", return_value=bytes(damaged)):
+                with mock.patch("core.trials.read_bytes", return_value=bytes(damaged)):
                     pair = trials.read_trial_logs([(None, "log")], "A", "B", skip_broken=rng.random() < 0.5)
             except RunError:
                 continue

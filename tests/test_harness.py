@@ -15,10 +15,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-import files
+from core import files
 import harness
 from harness import CaseError, Incomplete, RunError, Unavailable
 

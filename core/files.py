@@ -1,6 +1,6 @@
 """How is a file read so that nothing odd slips in, and written so that nothing is lost? And the manners of a command.
 
-    $ python3 -c "import files; print(files.kind_of(files.read_json('runs/comparison.json')))"
+    $ python3 -c "from core import files; print(files.kind_of(files.read_json('runs/comparison.json')))"
     a comparison
 
 Strict JSON in, whole files out, and the two errors that become one `error:` line and exit status 1; every other

@@ -1,7 +1,7 @@
 """Which scores did two systems get, case by case and trial by trial? The one internal shape, and its two readers.
 
     $ printf '{"task_id": "c1", "seed": 0, "config": "%s", "score": 1}\\n' v1 v2 > trials.jsonl
-    $ python3 -c "import trials; print(trials.read_trial_logs([(None, 'trials.jsonl')], 'v1', 'v2').cases)"
+    $ python3 -c "from core import trials; print(trials.read_trial_logs([(None, 'trials.jsonl')], 'v1', 'v2').cases)"
     [Case(id='c1', source=None, tags=())]
 
 `from_records` reads two run records, `read_trial_logs` the plain logs of any other harness, a row a trial. Both give
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from files import RunError, decode, parse_json, read_bytes
+from core.files import RunError, decode, parse_json, read_bytes
 from harness import SYSTEM_FIELDS, CaseSet
 
 Score = int | Fraction

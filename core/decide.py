@@ -1,6 +1,6 @@
 """From an interval to a decision: what may be claimed, what was only chance, and what to buy next?
 
-    $ python3 -m doctest decide.py && echo "every example below came out"
+    $ python3 -m doctest core/decide.py && echo "every example below came out"
     every example below came out
 
 Numbers in, a dict out for each key that `comparison.json` holds beside its intervals: exact or full floats, compare.py
@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import intervals
-from trials import ABSENT, Pair, Side, Trial
+from core import intervals
+from core.trials import ABSENT, Pair, Side, Trial
 
 Number = int | float | Fraction
 Scores = list[list[int | Fraction]]

@@ -10,7 +10,7 @@
     does a slice stand out among all looked at?     adjusted_p_values    source group
     how many pairs does a narrower interval need?   required_pairs       case
 
-    $ python3 -c "import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], unit=5))"
+    $ python3 -c "from core import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], unit=5))"
     1/30 11/30
 
 Files read or written: none. Nothing is printed, and nothing of ours is imported.

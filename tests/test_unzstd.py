@@ -1,6 +1,6 @@
 """Does the decoder give what the reference library packed, and nothing but an error for what is damaged?
 
-testdata/convert/frames.zst and SMALL were written by libzstd: together they use every kind of block, table and
+tests/data/convert/frames.zst and SMALL were written by libzstd: together they use every kind of block, table and
 literals but one repeated byte as literals.
 """
 
@@ -11,12 +11,11 @@ import unittest
 import zipfile
 import zlib
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import convert
-import unzstd
+from importers import inspect_ai
+from importers import unzstd
 
-DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "testdata", "convert")
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "convert")
 
 SMALL = {  # a code of one bit, the third of the offsets that a frame begins with, the last offset less one
     b"aaaaaaaaabaaaaaaaaaa": "28b52ffd006865000042010204e00f815100041000",
@@ -93,8 +92,8 @@ class ZstandardTest(unittest.TestCase):
 
     def test_members_of_a_zip_have_the_checksums_that_it_gives(self):
         with zipfile.ZipFile(os.path.join(DATA, "inspect-v2.eval")) as archive:
-            packed = [info for info in archive.infolist() if info.compress_type == convert.ZSTANDARD]
-            self.assertEqual([zlib.crc32(convert.unzip(archive, info)) for info in packed],
+            packed = [info for info in archive.infolist() if info.compress_type == inspect_ai.ZSTANDARD]
+            self.assertEqual([zlib.crc32(inspect_ai.unzip(archive, info)) for info in packed],
                              [info.CRC for info in packed])
             self.assertGreater(len(packed), 10)
 

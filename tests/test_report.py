@@ -17,9 +17,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-import files
+from core import files
 import harness
-import page
+from views import page
 import report
 
 # (id, source, language, baseline, candidate): 1 pass, 0 fail, None incomplete

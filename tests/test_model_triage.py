@@ -16,7 +16,6 @@ import threading
 import unittest
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import harness
 import model_triage

@@ -1,6 +1,7 @@
 """What do the bytes of a Zstandard frame hold? Inspect zips its .eval logs in such frames (a zip's method 93).
 
-    $ python3 -c "import unzstd; print(unzstd.decompress(open('testdata/convert/frames.zst', 'rb').read(), 10**6)[-9:])"
+    $ python3 -c "from importers import unzstd; f = open('tests/data/convert/frames.zst', 'rb'); \
+          print(unzstd.decompress(f.read(), 10**6)[-9:])"
     b'789abcdef'
 
 Python's zipfile reads that method only from 3.14 on: hence this decoder, after RFC 8878, whose words its names follow.

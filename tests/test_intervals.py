@@ -16,10 +16,9 @@ import unittest
 from fractions import Fraction
 from unittest import mock
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))   # `python3 -I` leaves this folder out
 
-import intervals
-from intervals import SEED, IndexStream, exact_interval, sampled_interval, sign_flip, source_interval
+from core import intervals
+from core.intervals import SEED, IndexStream, exact_interval, sampled_interval, sign_flip, source_interval
 
 # Change of passes a trial, in file order: the published comparison of two prompts, 44 cases of 5 trials, by source.
 PUBLISHED = """

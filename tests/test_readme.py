@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 README = os.path.join(HERE, "README.md")
 BLOCK = re.compile(r"^```(console|python|json)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEED_A_SERVER = ("collector.py", "measure.py", "model_triage.py")  # or show figures that vary
@@ -44,6 +44,13 @@ def copy(folder):
     """Copy the project, without what is hidden and what a run leaves, into folder/project and return its path."""
     ignore = shutil.ignore_patterns(".*", "__pycache__", "*.tmp")
     return shutil.copytree(HERE, os.path.join(folder, "project"), ignore=ignore)
+
+
+def sources():
+    """Return the project's own Python files, tests aside, as paths from its top."""
+    return [name for folder in ("", "core", "views", "importers") for name in
+            (os.path.join(folder, file) for file in sorted(os.listdir(os.path.join(HERE, folder))))
+            if name.endswith(".py") and not name.endswith("__init__.py") and not name.startswith("test_")]
 
 
 def walk(text, folder):
@@ -83,8 +90,8 @@ class ReadmeTest(unittest.TestCase):
     def test_the_command_that_each_file_opens_with_gives_what_it_shows(self):
         with tempfile.TemporaryDirectory() as folder:
             project, ran = copy(folder), 0
-            for name in sorted(os.listdir(HERE)):
-                if name.endswith(".py") and not name.startswith("test_") and name not in NEED_A_SERVER:
+            for name in sources():
+                if name not in NEED_A_SERVER:
                     with open(os.path.join(HERE, name), encoding="utf-8") as file:
                         opening = ast.get_docstring(ast.parse(file.read()))
                     for block in re.findall(r"^    (\$ .*(?:\n    .*)*)", opening, re.MULTILINE):
@@ -103,9 +110,8 @@ class ReadmeTest(unittest.TestCase):
             elif "://" not in target:
                 self.assertTrue(os.path.exists(os.path.join(HERE, target)), target)
         table = self.text.split("## Files")[1]
-        for name in os.listdir(HERE):
-            if name.endswith(".py") and not name.startswith("test_"):
-                self.assertIn(f"`{name}`", table)
+        for name in sources():
+            self.assertIn(f"`{name}`", table)
 
     def test_every_key_of_the_bundled_comparison_is_explained(self):
         import harness

@@ -8,10 +8,10 @@ import sys
 import unittest
 from unittest import mock
 
-import files
-from files import CaseError, RunError
+from core import files
+from core.files import CaseError, RunError
 from harness import Unavailable
-from test_harness import FolderTest
+from tests.test_harness import FolderTest
 
 
 class WriteTest(FolderTest):

@@ -33,12 +33,12 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import bench
-import files
+from core import files
 import harness
 import model_triage
 from harness import Answer, Incomplete, RunError, Unavailable
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BENCH = os.path.join(HERE, "bench.py")
 DELIVERY = {"category": "delivery", "needs_human": False}
 UNITS = [(f"c{i}", trial) for trial in (1, 2, 3) for i in range(3)]  # of the small case set, in recording order

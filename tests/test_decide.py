@@ -13,9 +13,9 @@ import unittest
 from collections import Counter
 from fractions import Fraction
 
-import decide
-import intervals
-from trials import Case, Pair, Side, Trial
+from core import decide
+from core import intervals
+from core.trials import Case, Pair, Side, Trial
 
 # tau-bench airline (Yao et al. 2024; github.com/sierra-research/tau-bench, MIT): one system, four trials a case, as
 # "group:trials". The first two trials against the last two are an A/A comparison: truly no difference.

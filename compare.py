@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from core import caution
+from core import chance
 from core import decide
 from core import files
 import harness
@@ -252,7 +254,7 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
     overall["trial_level_interval_95"] = overall["trial_level_interval_95"] and overall["trial_level_interval_95"]()
 
     pairs = None if unpaired else trial_pairs(pair)
-    passes = decide.pass_counts(before, after)
+    passes = chance.pass_counts(before, after)
     counts = {len(case) for side in (before, after) for case in side}
     groups, flip = found.groups(range(len(found.ks))), intervals.SignFlip(*overall["source_sign_flip"].values())
     comparison: dict[str, Any] = {
@@ -264,7 +266,7 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
         "slices": slices,
         "cases": [{"case_id": case.id, "baseline": found.baseline[i], "candidate": found.candidate[i],
                    "source": case.source, "difference": Fraction(found.ks[i], found.unit),
-                   "by_chance": passes and decide.by_chance(*passes[i])}
+                   "by_chance": passes and chance.by_chance(*passes[i])}
                   for i, case in enumerate(pair.cases) if found.ks[i]],
         "tool_version": files.TOOL_VERSION, "task": task,
         "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
@@ -273,15 +275,15 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
         "slices_compared": compared, "adjusted_method": adjusted_method,
         "decision": decide.decision(flip, groups, found.unit, has_sources, options.min_gain, options.margin,
                                     options.gate, options.seed),
-        "changed_by_chance": decide.changed_by_chance(passes),
-        "noise_floor": decide.noise_floor(before, found.group_of, options.gate, options.min_gain, options.margin,
+        "changed_by_chance": chance.changed_by_chance(passes),
+        "noise_floor": chance.noise_floor(before, found.group_of, options.gate, options.min_gain, options.margin,
                                           options.seed),
         **decide.planning(found.ks, found.unit, groups, before, after, not unpaired, has_sources, options.plan),
         "incomplete": decide.incomplete(everything.baseline.trials, everything.candidate.trials, pair.score_range),
         "nothing_moved": decide.nothing_moved(found.ks, groups),
         "measures": measure_figures(pair, found),
     }
-    comparison["warnings"] = decide.warnings(comparison, pair, found.group_of, temperatures)
+    comparison["warnings"] = caution.warnings(comparison, pair, found.group_of, temperatures)
     return dict(rounded(comparison))
 
 

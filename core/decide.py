@@ -1,26 +1,22 @@
-"""From an interval to a decision: what may be claimed, what was only chance, and what to buy next?
+"""From an interval to a decision: what may be claimed, and what to record next?
 
     $ python3 -m doctest core/decide.py && echo "every example below came out"
     every example below came out
 
 Numbers in, a dict out for each key that `comparison.json` holds beside its intervals: exact or full floats, compare.py
 rounds. Reads, writes and prints nothing. Shapes throughout: the difference of case i (candidate minus baseline) is
-ks[i] / unit; `groups` is (cases, sum of ks) of each source; `members` the index of each case's group. Without sources
-each case is its own group. `baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order.
+ks[i] / unit; `groups` is (cases, sum of ks) of each source; without sources each case is its own group. `baseline` and
+`candidate` hold the scores (int, Fraction) of each case's trials, in order.
 """
 
-import functools
-import itertools
 import math
-import operator
-import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from core import intervals
-from core.trials import ABSENT, Pair, Side, Trial
+from core.trials import ABSENT, Trial
 
 Number = int | float | Fraction
 Scores = list[list[int | Fraction]]
@@ -35,11 +31,11 @@ WIDTHS = {"now": (1, 1, 1), "twice_cases": (1, 2, 1), "twice_trials": (1, 1, 2),
           "twice_groups": (2, 1, 1)}     # how many times the sources, the cases of each source, and the trials
 
 
-def _text(value: Number) -> str:
+def text(value: Number) -> str:
     return f"{float(value):.4g}"
 
 
-def _claim(gate: str) -> str:
+def claim_of(gate: str) -> str:
     return gate.replace("-", " ")
 
 
@@ -85,7 +81,7 @@ def decision(flip: intervals.SignFlip, groups: Groups, unit: int, has_sources: b
             "interval_95": flip.interval and list(flip.interval), "interval_90": narrow and list(narrow),
             "claims": claims, "verdict": verdict, "reason": None if claims else _why_undecided(flip, margin),
             "groups_needed": _groups_needed(verdict, groups, unit, min_gain, margin),
-            "gate": gate, "gate_met": None if gate is None else _claim(gate) in claims}
+            "gate": gate, "gate_met": None if gate is None else claim_of(gate) in claims}
 
 
 def _why_undecided(flip: intervals.SignFlip, margin: Number) -> str | None:
@@ -94,8 +90,8 @@ def _why_undecided(flip: intervals.SignFlip, margin: Number) -> str | None:
     low, high = flip.interval
     if low == high == 0:
         return "no difference was seen, which without a margin shows nothing"
-    unknown = f"whether a loss stays within {_text(margin)}" if margin else "a gain from a loss"
-    return f"the interval, {_text(low)} to {_text(high)}, does not tell {unknown}"
+    unknown = f"whether a loss stays within {text(margin)}" if margin else "a gain from a loss"
+    return f"the interval, {text(low)} to {text(high)}, does not tell {unknown}"
 
 
 def _groups_needed(verdict: str, groups: Groups, unit: int, min_gain: Number, margin: Number) -> int | None:
@@ -129,145 +125,6 @@ def nothing_moved(ks: list[int], groups: Groups) -> Record | None:
     {'groups': 2, 'excluded_share': 0.7763932022500211}
     """
     return None if any(ks) else {"groups": len(groups), "excluded_share": 1 - 0.05 ** (1 / len(groups))}
-
-
-# === What was only chance? ===
-
-def pass_counts(baseline: Scores, candidate: Scores) -> list[tuple[int, int, int, int]] | None:
-    """Return (baseline passes, trials, candidate passes, trials) of each case; None if a score is neither 0 nor 1."""
-    if any(score not in (0, 1) for side in (baseline, candidate) for scores in side for score in scores):
-        return None
-    return [(int(sum(b)), len(b), int(sum(c)), len(c)) for b, c in zip(baseline, candidate)]
-
-
-@functools.cache               # ten thousand cases of five trials ask a few dozen different questions
-def _uneven_share(passes: int, trials_baseline: int, trials_candidate: int, least: int) -> Fraction:
-    """Return how often passes dealt to two runs differ by at least `least` / (Tb * Tc) in their shares."""
-    ways = sum(math.comb(trials_candidate, c) * math.comb(trials_baseline, passes - c)
-               for c in range(min(passes, trials_candidate) + 1)
-               if abs(c * trials_baseline - (passes - c) * trials_candidate) >= least)
-    return Fraction(ways, math.comb(trials_baseline + trials_candidate, passes))
-
-
-def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int, trials_candidate: int) -> Fraction:
-    """Return how often the passes of both runs together split at least as unevenly if nothing but sampling differs.
-
-    Hypergeometric (Fisher 1935, given the total); two-sided, by the size of the difference of shares.
-
-    >>> by_chance(0, 5, 5, 5), by_chance(3, 5, 4, 5)
-    (Fraction(1, 126), Fraction(1, 1))
-    """
-    return _uneven_share(passes_baseline + passes_candidate, trials_baseline, trials_candidate,
-                         abs(passes_candidate * trials_baseline - passes_baseline * trials_candidate))
-
-
-def changed_by_chance(passes: list[tuple[int, int, int, int]] | None) -> Record:
-    """Return how many cases moved by at least 1, 2, ... trials, and how many would have by sampling alone.
-
-    passes as pass_counts gives them. The list ends where nothing moved and nothing (to 4 places) was expected to;
-    it is None, with the reason, where moves cannot be counted in trials.
-
-    >>> changed_by_chance([(0, 1, 1, 1), (1, 1, 1, 1)])["trials_moved"]
-    [{'at_least': 1, 'observed': 1, 'expected': 1.0}]
-    """
-    if passes is None:
-        return {"trials_moved": None, "reason": "scores are not pass or fail"}
-    counts = {count for _, in_baseline, _, in_candidate in passes for count in (in_baseline, in_candidate)}
-    if len(counts) > 1:
-        return {"trials_moved": None, "reason": f"cases have {min(counts)} to {max(counts)} trials"}
-    trials, totals = counts.pop(), Counter(b + c for b, _, c, _ in passes)
-    rows = [{"at_least": least, "observed": sum(abs(c - b) >= least for b, _, c, _ in passes),
-             "expected": math.fsum(cases * _uneven_share(total, trials, trials, least * trials)
-                                   for total, cases in totals.items())} for least in range(1, trials + 1)]
-    return {"trials_moved": [row for row in rows if row["observed"] or row["expected"] >= 0.00005], "reason": None}
-
-
-def _flip_tail(values: list[int]) -> Fraction | float:
-    """Return the share of all subsets of values with a sum of at most 0; 1, uncounted, if the total is not positive.
-
-    At most 2.5% is the same as: the 95% sign-flip interval of groups with these sums lies above 0 (Hartigan 1969). One
-    limit costs far less than the interval. Counted in one packed integer up to 100 values, put on a coarser grid if
-    they are too fine for that (free floats); normal approximation beyond.
-    """
-    total, values = sum(values), [value for value in values if value]      # a 0 doubles both counts
-    if total <= 0:
-        return 1
-    if len(values) > 100:
-        squares = sum(map(operator.mul, values, values))
-        return math.erfc(math.sqrt(Fraction(total * total, 2 * squares))) / 2      # no float holds the squares alone
-    # Leaving a negative value out is as good as taking its size: sum <= 0 becomes sum of sizes <= reach.
-    width = len(values) + 1
-    budget, reach = 20_000_000 // (len(values) * width), sum(-value for value in values if value < 0)
-    if reach > budget:
-        values = [round(Fraction(value * budget, reach)) for value in values]
-        reach = sum(-value for value in values if value < 0)
-    counts, mask = 1, (1 << (reach + 1) * width) - 1                       # digit s: subsets whose sizes add up to s
-    for size in map(abs, values):
-        if size <= reach:
-            counts = (counts + (counts << size * width)) & mask
-    return Fraction(counts % ((1 << width) - 1), 1 << len(values))         # modulo base - 1 adds the digits up
-
-
-def noise_floor(baseline: Scores, members: list[int], gate: str | None = None, min_gain: Number = 0, margin: Number = 0,
-                seed: int = intervals.SEED) -> Record:
-    """Return how large a difference the baseline shows against itself, and how often the gate answers that wrongly.
-
-    Its trials are split in two halves of T // 2 (T odd: one stays out; uneven: the first min T count), by the same
-    numbers for every case because trials of one number share a seed. Every split up to 200, fewer for many thousand
-    groups, else as many seeded ones. gate_tripped_share is over both signs of each split: how often gate better would
-    have been met; how often not-worse or equivalent would not; without a gate, how often better or worse was claimed.
-    Two whole runs differ about 1 / sqrt(2) as much as halves. Figures that cannot be had are None, with the reason.
-
-    >>> found = noise_floor([[0, 1], [1, 1], [1, 1]], [0, 1, 2])
-    >>> found["splits"], found["largest_difference"], found["gate_tripped_share"], found["reason"]
-    (1, Fraction(1, 3), None, '3 groups carry no interval to try a gate on')
-    """
-    trials, sizes = min(map(len, baseline)), Counter(members)
-    half = trials // 2
-    result: Record = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
-                                    "gate", "gate_tripped_share", "reason")) | {"gate": gate}
-    if not half:
-        return result | {"reason": "one trial a case: no halves to compare"}
-    unit = math.lcm(*{score.denominator for scores in baseline for score in scores}) * half
-    columns = [[0] * len(sizes) for _ in range(trials)]                    # group sums of each trial number
-    for group, scores in zip(members, baseline):
-        for column, score in zip(columns, scores):
-            column[group] += score.numerator * (unit // half // score.denominator)
-
-    def wrong(sums: list[int]) -> bool:
-        def above(sign: int, value: Number, level: float) -> bool:
-            limit = Fraction(value) * unit
-            tail = _flip_tail([sign * total * limit.denominator - limit.numerator * sizes[group]
-                               for group, total in enumerate(sums)])
-            return tail <= (1 - Fraction(str(level))) / 2
-        claims = [_claim(gate)] if gate else ["better", "worse"]
-        claimed = any(CLAIMS[name](above, min_gain, margin) for name in claims)
-        return claimed == (gate in (None, "better"))
-
-    splits, method = _splits(trials, min(200, max(10, 3_000_000 // (len(sizes) * trials))), seed)
-    differences, tripped = [], 0
-    for early, late in splits:
-        sums = [sum(after) - sum(before) for before, after in zip(zip(*(columns[t] for t in early)),
-                                                                  zip(*(columns[t] for t in late)))]
-        differences.append(Fraction(abs(sum(sums)), len(baseline) * unit))
-        if len(sizes) >= MIN_GROUPS:
-            tripped += wrong(sums) + wrong([-total for total in sums])
-    result |= {"trials_per_half": half, "splits": len(splits), "method": method,
-               "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences)}
-    if len(sizes) < MIN_GROUPS:
-        return result | {"reason": f"{len(sizes)} groups carry no interval to try a gate on"}
-    return result | {"gate_tripped_share": Fraction(tripped, 2 * len(splits))}
-
-
-def _splits(trials: int, limit: int, seed: int) -> tuple[list[tuple[Sequence[int], Sequence[int]]], str]:
-    """Return the unordered pairs of halves of range(trials), or `limit` seeded ones if there are more, and which."""
-    half, numbers = trials // 2, range(trials)
-    if math.comb(trials, half) * math.comb(trials - half, half) // 2 > limit:
-        rng = random.Random(seed)
-        draws = [rng.sample(numbers, 2 * half) for _ in range(limit)]
-        return [(draw[:half], draw[half:]) for draw in draws], f"{limit} splits, seed {seed}"
-    return [(early, late) for early in itertools.combinations(numbers, half)
-            for late in itertools.combinations(sorted({*numbers} - {*early}), half) if early < late], "every split"
 
 
 # === Where does the noise come from, and what to buy next? ===
@@ -327,7 +184,7 @@ def planning(ks: list[int], unit: int, groups: Groups, baseline: Scores, candida
             if room > 0:
                 plan[name] = max(least, intervals.required_pairs(math.sqrt(shrinking), math.sqrt(room)))
             else:
-                stuck.append(f"endless {name} alone leave {_text(Z_95 * math.sqrt(staying))}")
+                stuck.append(f"endless {name} alone leave {text(Z_95 * math.sqrt(staying))}")
         plan["reason"] = "; ".join(stuck + reasons) or None
         if has_sources and noise.groups == noise.cases:    # more cases of the same sources: nobody knows
             widths["twice_cases"] = plan["cases"] = None
@@ -424,145 +281,3 @@ def incomplete(baseline: list[list[Trial]], candidate: list[list[Trial]], score_
     sides = {"baseline": count(baseline), "candidate": count(candidate)}
     bounds = [mean(candidate, low) - mean(baseline, high), mean(candidate, high) - mean(baseline, low)]
     return sides | {"difference_bounds": bounds if any(side["trials"] for side in sides.values()) else None}
-
-
-# === What must a reader know? ===
-
-Rule = tuple[str, str, str]    # code, message, advice
-
-
-def warnings(comparison: Record, pair: Pair, members: list[int],
-             temperatures: tuple[float | None, float | None] = (None, None)) -> list[Record]:
-    """Return [{"code", "message", "advice"}, ...]: whatever could mislead a reader, the readers' own notes last.
-
-    comparison holds all other keys of comparison.json. pair is after the missing policy: each score is a number.
-    temperatures of baseline and candidate, None where not known.
-    """
-    rules = itertools.chain(_size_rules(comparison), _interval_rules(comparison), _missing_rules(comparison),
-                            _trial_rules(comparison, pair, members, temperatures))
-    return [dict(zip(("code", "message", "advice"), rule)) for rule in rules] + pair.notes
-
-
-def _size_rules(c: Record) -> Iterator[Rule]:
-    unit, groups, cases = c["decision"]["unit"], c["overall"]["source_sign_flip"]["groups"], c["overall"]["cases"]
-    if groups < MIN_GROUPS:
-        yield ("few_groups", f"{unit}s: {groups}, too few for a 95% interval",
-               f"record at least {MIN_GROUPS} {unit}s that differ; variants of the same do not count")
-    if cases < FEW_CASES:
-        yield "few_cases", f"cases: {cases}, so that one of them moves the result", f"record at least {FEW_CASES} cases"
-    if unit == "case":
-        yield ("no_sources", "no sources are named: cases made from one message would count as independent",
-               "tag each case with its source (cluster in a trial log)")
-    effect = c["variance"]["design_effect"]
-    if effect and effect > 2:
-        yield ("large_design_effect", f"cases of one source move together: by source the variance is {_text(effect)} "
-               "times that by case", "believe the figures by source; buy sources, not cases")
-    if c["nothing_moved"]:
-        yield ("nothing_moved", f"no case moved, yet up to {_text(c['nothing_moved']['excluded_share'])} of all "
-               f"{unit}s may change", "do not call it the same: declare --margin, add cases that tell them apart")
-
-
-def _interval_rules(c: Record) -> Iterator[Rule]:
-    overall, flip = c["overall"], c["overall"]["source_sign_flip"]
-    slices = {f"{tag}: {value}": part for tag, values in c["slices"].items() for value, part in values.items()}
-    moved, cases = overall["better"] + overall["worse"], overall["cases"]
-
-    def excludes_0(interval: Sequence[Number] | None) -> bool:
-        return interval is not None and not interval[0] <= 0 <= interval[1]
-
-    low, high = overall["exact_interval_95"]
-    if moved and (moved < MIN_GROUPS or low == high):
-        yield ("degenerate_interval", f"{moved} of {cases} cases moved, too few or too alike to believe a bootstrap "
-               "interval of them", "read the changed cases one by one; add cases that are neither easy nor hopeless")
-    if flip["interval_95"] and excludes_0([low, high]) != excludes_0(flip["interval_95"]):
-        yield ("intervals_disagree", "the bootstrap interval by case and the sign-flip interval disagree about 0",
-               "believe the sign-flip interval: the decision rests on it")
-    sampled = [name for name, method in (("by case", overall["exact_method"]), ("sign-flip", flip["method"]),
-                                         ("by source", overall["source_cluster_method"] or ""))
-               if method.startswith("sampled")]
-    if sampled:
-        yield ("sampled_not_exact", f"sampled with a seed, not exact: {', '.join(sampled)}",
-               "allow the last digit of an end some play; scores on a common grid (tenths, whole points) help")
-    alone = [name for name, part in slices.items() if excludes_0(part["exact_interval_95"])
-             and part["adjusted_p_value"] is not None and part["adjusted_p_value"] >= 0.05]
-    if alone:
-        yield ("many_slices", f"different when looked at alone, but not among {c['slices_compared']} slices: "
-               + ", ".join(alone),
-               "read adjusted_p_value; try such a slice on new cases before telling of it")
-    same = {" = ".join(sorted([name, *part["same_cases_as"]])) for name, part in slices.items()
-            if part["same_cases_as"]}
-    if same:
-        yield ("same_slices", f"same cases under several names: {'; '.join(sorted(same))}",
-               "count them once: nothing here tells whose effect it is")
-
-
-def _missing_rules(c: Record) -> Iterator[Rule]:
-    baseline, candidate = (c["incomplete"][side]["trials"] for side in ("baseline", "candidate"))
-    bounds = c["incomplete"]["difference_bounds"]
-    if bounds and bounds[0] * bounds[1] <= 0:
-        yield ("incomplete_decides", f"had the incomplete trials been graded, the difference could lie anywhere from "
-               f"{_text(bounds[0])} to {_text(bounds[1])}: its sign hangs on them", "record them again before deciding")
-    if max(baseline, candidate) > 2 * min(baseline, candidate):
-        yield ("one_sided_incomplete", f"incomplete trials: baseline {baseline}, candidate {candidate}",
-               "see their reasons: a cut-off or a timeout may tell of limits rather than of answers")
-    if c["excluded"]:
-        yield ("excluded_cases", f"left out of the comparison: {len({row['case_id'] for row in c['excluded']})} cases, "
-               "perhaps not by chance", "record what is missing, or read difference_bounds, which count them")
-    if c["uneven_trials"]:
-        yield ("uneven_trials", f"cases with fewer trials than others or the other side: {len(c['uneven_trials'])}",
-               "record the trials that lack; each case weighs the same, and one with fewer is noisier")
-
-
-def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[float | None, ...]) -> Iterator[Rule]:
-    sides = {"baseline": pair.baseline, "candidate": pair.candidate}
-    if c["variance"]["sampling"] is None:
-        yield ("one_trial", "one trial a case: a change and a lucky draw look alike", "record 3 trials a case or more")
-    if _same_outputs(pair):
-        yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one cache",
-               "make sure that prompt or model did change, and record again without a cache")
-    for (name, side), temperature in zip(sides.items(), temperatures):
-        if temperature and _repeats_alike(side):
-            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte, at temperature "
-                   f"{_text(temperature)}: perhaps from a cache", "switch the cache off, or record one trial a case")
-        rise, p_value = _order_effect(side, members)
-        if p_value < 0.01:
-            yield ("order_effect", f"the {name}'s later trials of the same cases score {_text(abs(rise))} "
-                   f"{'higher' if rise > 0 else 'lower'} than its earlier ones (p = {_text(p_value)})",
-                   "look for what changed while recording, and record both sides in turns")
-
-
-def _same_outputs(pair: Pair) -> bool:
-    rows = [row for case in zip(pair.baseline.trials, pair.candidate.trials) for row in itertools.zip_longest(*case)]
-    return any(b and b.output is not None for b, _ in rows) and all(
-        b and c and b.seed == c.seed is not None and repr(b.output) == repr(c.output) for b, c in rows)
-
-
-def _repeats_alike(side: Side) -> bool:
-    repeated = [case for case in side.trials if len(case) > 1]
-    return any(trial.output is not None for case in repeated for trial in case[1:]) and all(
-        len({repr(trial.output) for trial in case}) == 1 for case in repeated)
-
-
-def _order_effect(side: Side, members: list[int]) -> tuple[Fraction, Number]:
-    """Return the mean rise from the early to the late half of each case's trials, and its two-sided sign-flip p-value.
-
-    Within a case, so the mix of cases does not matter; by group, because variants of one message share their luck under
-    one seed. Cases without a time on every trial are left out; ISO 8601 texts in UTC sort as they stand.
-    """
-    def when(trial: Trial) -> tuple[float, str]:
-        try:
-            return float(trial.at or ""), ""
-        except ValueError:
-            return math.inf, trial.at or ""
-
-    rises: dict[int, Fraction] = {}
-    cases = 0
-    for group, case in zip(members, side.trials):
-        half = len(case) // 2
-        if half and all(trial.at for trial in case):
-            scores = [trial.score or 0 for trial in sorted(case, key=when)]
-            rises[group] = rises.get(group, Fraction(0)) + Fraction(sum(scores[-half:]) - sum(scores[:half])) / half
-            cases += 1
-    unit, total = math.lcm(*(rise.denominator for rise in rises.values())), sum(rises.values(), Fraction(0))
-    sign = 1 if total > 0 else -1
-    return total / max(cases, 1), min(1, 2 * _flip_tail([int(sign * rise * unit) for rise in rises.values()]))

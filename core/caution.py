@@ -1,0 +1,155 @@
+"""What could mislead a reader of a comparison? The warnings, each with what to do about it.
+
+    $ python3 -c "from core import caution; print(caution.warnings.__name__)"
+    warnings
+
+Reads the figures of a comparison and the trials they were computed from; writes and prints nothing.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from core.chance import flip_tail
+from core.decide import FEW_CASES, MIN_GROUPS, Number, Record, text
+from core.trials import Pair, Side, Trial
+
+Rule = tuple[str, str, str]    # code, message, advice
+
+
+def warnings(comparison: Record, pair: Pair, members: list[int],
+             temperatures: tuple[float | None, float | None] = (None, None)) -> list[Record]:
+    """Return [{"code", "message", "advice"}, ...]: whatever could mislead a reader, the readers' own notes last.
+
+    comparison holds all other keys of comparison.json. pair is after the missing policy: each score is a number.
+    temperatures of baseline and candidate, None where not known.
+    """
+    rules = itertools.chain(_size_rules(comparison), _interval_rules(comparison), _missing_rules(comparison),
+                            _trial_rules(comparison, pair, members, temperatures))
+    return [dict(zip(("code", "message", "advice"), rule)) for rule in rules] + pair.notes
+
+
+def _size_rules(c: Record) -> Iterator[Rule]:
+    unit, groups, cases = c["decision"]["unit"], c["overall"]["source_sign_flip"]["groups"], c["overall"]["cases"]
+    if groups < MIN_GROUPS:
+        yield ("few_groups", f"{unit}s: {groups}, too few for a 95% interval",
+               f"record at least {MIN_GROUPS} {unit}s that differ; variants of the same do not count")
+    if cases < FEW_CASES:
+        yield "few_cases", f"cases: {cases}, so that one of them moves the result", f"record at least {FEW_CASES} cases"
+    if unit == "case":
+        yield ("no_sources", "no sources are named: cases made from one message would count as independent",
+               "tag each case with its source (cluster in a trial log)")
+    effect = c["variance"]["design_effect"]
+    if effect and effect > 2:
+        yield ("large_design_effect", f"cases of one source move together: by source the variance is {text(effect)} "
+               "times that by case", "believe the figures by source; buy sources, not cases")
+    if c["nothing_moved"]:
+        yield ("nothing_moved", f"no case moved, yet up to {text(c['nothing_moved']['excluded_share'])} of all "
+               f"{unit}s may change", "do not call it the same: declare --margin, add cases that tell them apart")
+
+
+def _interval_rules(c: Record) -> Iterator[Rule]:
+    overall, flip = c["overall"], c["overall"]["source_sign_flip"]
+    slices = {f"{tag}: {value}": part for tag, values in c["slices"].items() for value, part in values.items()}
+    moved, cases = overall["better"] + overall["worse"], overall["cases"]
+
+    def excludes_0(interval: Sequence[Number] | None) -> bool:
+        return interval is not None and not interval[0] <= 0 <= interval[1]
+
+    low, high = overall["exact_interval_95"]
+    if moved and (moved < MIN_GROUPS or low == high):
+        yield ("degenerate_interval", f"{moved} of {cases} cases moved, too few or too alike to believe a bootstrap "
+               "interval of them", "read the changed cases one by one; add cases that are neither easy nor hopeless")
+    if flip["interval_95"] and excludes_0([low, high]) != excludes_0(flip["interval_95"]):
+        yield ("intervals_disagree", "the bootstrap interval by case and the sign-flip interval disagree about 0",
+               "believe the sign-flip interval: the decision rests on it")
+    sampled = [name for name, method in (("by case", overall["exact_method"]), ("sign-flip", flip["method"]),
+                                         ("by source", overall["source_cluster_method"] or ""))
+               if method.startswith("sampled")]
+    if sampled:
+        yield ("sampled_not_exact", f"sampled with a seed, not exact: {', '.join(sampled)}",
+               "allow the last digit of an end some play; scores on a common grid (tenths, whole points) help")
+    alone = [name for name, part in slices.items() if excludes_0(part["exact_interval_95"])
+             and part["adjusted_p_value"] is not None and part["adjusted_p_value"] >= 0.05]
+    if alone:
+        yield ("many_slices", f"different when looked at alone, but not among {c['slices_compared']} slices: "
+               + ", ".join(alone),
+               "read adjusted_p_value; try such a slice on new cases before telling of it")
+    same = {" = ".join(sorted([name, *part["same_cases_as"]])) for name, part in slices.items()
+            if part["same_cases_as"]}
+    if same:
+        yield ("same_slices", f"same cases under several names: {'; '.join(sorted(same))}",
+               "count them once: nothing here tells whose effect it is")
+
+
+def _missing_rules(c: Record) -> Iterator[Rule]:
+    baseline, candidate = (c["incomplete"][side]["trials"] for side in ("baseline", "candidate"))
+    bounds = c["incomplete"]["difference_bounds"]
+    if bounds and bounds[0] * bounds[1] <= 0:
+        yield ("incomplete_decides", f"had the incomplete trials been graded, the difference could lie anywhere from "
+               f"{text(bounds[0])} to {text(bounds[1])}: its sign hangs on them", "record them again before deciding")
+    if max(baseline, candidate) > 2 * min(baseline, candidate):
+        yield ("one_sided_incomplete", f"incomplete trials: baseline {baseline}, candidate {candidate}",
+               "see their reasons: a cut-off or a timeout may tell of limits rather than of answers")
+    if c["excluded"]:
+        yield ("excluded_cases", f"left out of the comparison: {len({row['case_id'] for row in c['excluded']})} cases, "
+               "perhaps not by chance", "record what is missing, or read difference_bounds, which count them")
+    if c["uneven_trials"]:
+        yield ("uneven_trials", f"cases with fewer trials than others or the other side: {len(c['uneven_trials'])}",
+               "record the trials that lack; each case weighs the same, and one with fewer is noisier")
+
+
+def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[float | None, ...]) -> Iterator[Rule]:
+    sides = {"baseline": pair.baseline, "candidate": pair.candidate}
+    if c["variance"]["sampling"] is None:
+        yield ("one_trial", "one trial a case: a change and a lucky draw look alike", "record 3 trials a case or more")
+    if _same_outputs(pair):
+        yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one cache",
+               "make sure that prompt or model did change, and record again without a cache")
+    for (name, side), temperature in zip(sides.items(), temperatures):
+        if temperature and _repeats_alike(side):
+            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte, at temperature "
+                   f"{text(temperature)}: perhaps from a cache", "switch the cache off, or record one trial a case")
+        rise, p_value = _order_effect(side, members)
+        if p_value < 0.01:
+            yield ("order_effect", f"the {name}'s later trials of the same cases score {text(abs(rise))} "
+                   f"{'higher' if rise > 0 else 'lower'} than its earlier ones (p = {text(p_value)})",
+                   "look for what changed while recording, and record both sides in turns")
+
+
+def _same_outputs(pair: Pair) -> bool:
+    rows = [row for case in zip(pair.baseline.trials, pair.candidate.trials) for row in itertools.zip_longest(*case)]
+    return any(b and b.output is not None for b, _ in rows) and all(
+        b and c and b.seed == c.seed is not None and repr(b.output) == repr(c.output) for b, c in rows)
+
+
+def _repeats_alike(side: Side) -> bool:
+    repeated = [case for case in side.trials if len(case) > 1]
+    return any(trial.output is not None for case in repeated for trial in case[1:]) and all(
+        len({repr(trial.output) for trial in case}) == 1 for case in repeated)
+
+
+def _order_effect(side: Side, members: list[int]) -> tuple[Fraction, Number]:
+    """Return the mean rise from the early to the late half of each case's trials, and its two-sided sign-flip p-value.
+
+    Within a case, so the mix of cases does not matter; by group, because variants of one message share their luck under
+    one seed. Cases without a time on every trial are left out; ISO 8601 texts in UTC sort as they stand.
+    """
+    def when(trial: Trial) -> tuple[float, str]:
+        try:
+            return float(trial.at or ""), ""
+        except ValueError:
+            return math.inf, trial.at or ""
+
+    rises: dict[int, Fraction] = {}
+    cases = 0
+    for group, case in zip(members, side.trials):
+        half = len(case) // 2
+        if half and all(trial.at for trial in case):
+            scores = [trial.score or 0 for trial in sorted(case, key=when)]
+            rises[group] = rises.get(group, Fraction(0)) + Fraction(sum(scores[-half:]) - sum(scores[:half])) / half
+            cases += 1
+    unit, total = math.lcm(*(rise.denominator for rise in rises.values())), sum(rises.values(), Fraction(0))
+    sign = 1 if total > 0 else -1
+    return total / max(cases, 1), min(1, 2 * flip_tail([int(sign * rise * unit) for rise in rises.values()]))

@@ -1,0 +1,189 @@
+"""Does each warning come where it should, and nowhere else?
+
+    $ python3 -m unittest tests.test_caution
+"""
+
+import copy
+import doctest
+import math
+import random
+import unittest
+
+from core import caution
+from core.trials import Case, Pair, Side
+from tests.test_decide import side, trial
+
+
+def load_tests(loader, tests, pattern):
+    tests.addTests(doctest.DocTestSuite(caution))
+    return tests
+
+
+def quiet_comparison():
+    """Return what warnings reads of a comparison that deserves none."""
+    flip = {"interval_95": [0.1, 0.3], "method": "exact, 512 sign patterns", "groups": 9}
+    part = {"exact_interval_95": [0.1, 0.3], "adjusted_p_value": 0.01, "same_cases_as": []}
+    return {"overall": {"cases": 40, "better": 20, "worse": 5, "same": 15, "exact_interval_95": [0.1, 0.3],
+                        "exact_method": "exact, grid of 1/5", "source_cluster_method": "exact over 24310 draws",
+                        "source_sign_flip": flip},
+            "slices": {"language": {"en": dict(part), "es": dict(part)}}, "slices_compared": 2,
+            "excluded": [], "uneven_trials": [], "decision": {"unit": "source"}, "nothing_moved": None,
+            "variance": {"design_effect": 1.2, "sampling": 0.1},
+            "incomplete": {"baseline": {"trials": 0}, "candidate": {"trials": 0}, "difference_bounds": None}}
+
+
+def quiet_pair(notes=()):
+    cases = [Case(f"c{i}", None, ()) for i in range(12)]
+    sides = [side(*([trial(i % 2, seed=t, output=f"{name}{i}{t}", at=f"2026-10-20T10:{t:02d}:{i:02d}Z")
+                     for t in (1, 2, 3)] for i in range(12))) for name in "AB"]
+    return Pair(cases, *sides, (0, 1), {}, list(notes))
+
+
+class WarningsTest(unittest.TestCase):
+    def codes(self, comparison=None, pair=None, temperatures=(0.7, 0.7)):
+        found = caution.warnings(comparison or quiet_comparison(), pair or quiet_pair(), list(range(12)), temperatures)
+        for warning in found:
+            self.assertEqual(list(warning), ["code", "message", "advice"])
+            self.assertTrue(all(warning.values()))
+            self.assertNotIn("None", warning["message"] + warning["advice"])
+        return [warning["code"] for warning in found]
+
+    def test_a_sound_comparison_gives_no_warning(self):
+        self.assertEqual(self.codes(), [])
+
+    def test_each_figure_warns_on_its_own(self):
+        table = [
+            ("few_groups", "overall.source_sign_flip.groups", 5),
+            ("few_cases", "overall.cases", 9),
+            ("no_sources", "decision.unit", "case"),
+            ("large_design_effect", "variance.design_effect", 2.4),
+            ("nothing_moved", "nothing_moved", {"groups": 9, "excluded_share": 0.28}),
+            ("degenerate_interval", "overall.exact_interval_95", [0.2, 0.2]),
+            ("intervals_disagree", "overall.exact_interval_95", [0, 0.3]),
+            ("intervals_disagree", "overall.source_sign_flip.interval_95", [-0.1, 0.3]),
+            ("sampled_not_exact", "overall.exact_method", "sampled, 2000 resamples: no common grid of scores"),
+            ("sampled_not_exact", "overall.source_sign_flip.method", "sampled, 10000 patterns"),
+            ("sampled_not_exact", "overall.source_cluster_method", "sampled, 2000 resamples, seed from stream"),
+            ("many_slices", "slices.language.es.adjusted_p_value", 0.05),
+            ("same_slices", "slices.language.es.same_cases_as", ["variant: translation"]),
+            ("incomplete_decides", "incomplete.difference_bounds", [-0.01, 0.2]),
+            ("incomplete_decides", "incomplete.difference_bounds", [0, 0.2]),
+            ("one_sided_incomplete", "incomplete.candidate.trials", 1),
+            ("excluded_cases", "excluded", [{"case_id": "c1", "side": "baseline", "reason": "missing"}]),
+            ("uneven_trials", "uneven_trials", [{"case_id": "c1", "baseline": 2, "candidate": 5}]),
+            ("one_trial", "variance.sampling", None)]
+        for code, path, value in table:
+            with self.subTest(code, path=path):
+                comparison = quiet_comparison()
+                *way, last = path.split(".")
+                inner = comparison
+                for key in way:
+                    inner = inner[key]
+                inner[last] = value
+                self.assertEqual(self.codes(comparison), [code])
+
+    def test_near_misses_do_not_warn(self):
+        comparison = quiet_comparison()
+        comparison["incomplete"] = {"baseline": {"trials": 2}, "candidate": {"trials": 4},
+                                    "difference_bounds": [0.1, 0.2]}
+        comparison["overall"] |= {"better": 3, "worse": 3, "cases": 10}
+        comparison["overall"]["source_sign_flip"] |= {"interval_95": None, "groups": 6}
+        comparison["slices"]["language"]["es"] |= {"exact_interval_95": [-0.1, 0.3], "adjusted_p_value": 0.9}
+        comparison["slices"]["language"]["en"] |= {"adjusted_p_value": None}
+        comparison["variance"]["design_effect"] = None
+        self.assertEqual(self.codes(comparison), [])
+        comparison["incomplete"]["candidate"]["trials"] = 5
+        self.assertEqual(self.codes(comparison), ["one_sided_incomplete"])
+
+    def test_few_moved_cases_make_an_interval_degenerate(self):
+        comparison = quiet_comparison()
+        comparison["overall"] |= {"better": 5, "worse": 0, "same": 35}
+        self.assertEqual(self.codes(comparison), ["degenerate_interval"])
+
+    def test_same_slices_are_named_once(self):
+        comparison = quiet_comparison()
+        comparison["slices"]["language"]["es"]["same_cases_as"] = ["variant: translation"]
+        comparison["slices"]["variant"] = {"translation": comparison["slices"]["language"]["en"] | {
+            "same_cases_as": ["language: es"]}}
+        (warning,) = caution.warnings(comparison, quiet_pair(), list(range(12)))
+        self.assertEqual(warning["message"], "same cases under several names: language: es = variant: translation")
+
+    def changed(self, pair, change):
+        sides = [Side({}, [[change(name, i, t) for t in case] for i, case in enumerate(part.trials)], [])
+                 for name, part in zip("AB", (pair.baseline, pair.candidate))]
+        return pair._replace(baseline=sides[0], candidate=sides[1])
+
+    def test_outputs_shared_by_both_runs_may_come_from_a_cache(self):
+        shared = self.changed(quiet_pair(), lambda name, i, t: t._replace(output=[i, t.seed]))
+        self.assertEqual(self.codes(pair=shared), ["cached_repeats"])
+        self.assertEqual(self.codes(pair=shared, temperatures=(None, 0)), ["cached_repeats"])
+        one_differs = self.changed(shared, lambda name, i, t: t._replace(output=1.0 if name == "A" else 1)
+                                   if (i, t.seed) == (7, 2) else t)
+        self.assertEqual(self.codes(pair=one_differs), [])
+        other_seeds = self.changed(shared, lambda name, i, t: t._replace(seed=t.seed + (name == "A")))
+        self.assertEqual(self.codes(pair=other_seeds), [])
+
+    def test_repeats_alike_at_a_temperature_may_come_from_a_cache(self):
+        alike = self.changed(quiet_pair(), lambda name, i, t: t._replace(output=f"{name}{i}") if name == "B" else t)
+        self.assertEqual(self.codes(pair=alike), ["cached_repeats"])
+        for temperatures in ((0.7, 0), (0.7, None)):
+            self.assertEqual(self.codes(pair=alike, temperatures=temperatures), [])
+
+    def test_unknown_outputs_are_no_cache(self):
+        unknown = self.changed(quiet_pair(), lambda name, i, t: t._replace(output=None))
+        self.assertEqual(self.codes(pair=unknown), [])
+
+    def test_notes_of_the_reader_come_last_as_they_are(self):
+        note = {"code": "ids_of_two_kinds", "message": "m", "advice": "a"}
+        comparison = quiet_comparison()
+        comparison["overall"]["cases"] = 9
+        self.assertEqual(self.codes(comparison, quiet_pair([note])), ["few_cases", "ids_of_two_kinds"])
+
+    def test_drift_within_cases_is_an_order_effect(self):
+        drift = self.changed(quiet_pair(), lambda name, i, t: t._replace(score=int(t.seed == 3)) if name == "B" else t)
+        (warning,) = caution.warnings(quiet_comparison(), drift, list(range(12)))
+        self.assertEqual(warning["code"], "order_effect")
+        self.assertIn("the candidate's later trials of the same cases score 1 higher", warning["message"])
+        self.assertIn("p = 0.0004883", warning["message"])                    # 2 / 2^12
+        in_groups = caution.warnings(quiet_comparison(), drift, [i % 7 for i in range(12)])
+        self.assertEqual(in_groups, [])                                       # 2 / 2^7 is more than 1%
+
+    def test_order_is_that_of_the_times_not_of_the_trials(self):
+        def change(name, i, t):
+            late = t.seed == 1                             # recorded backwards
+            return t._replace(score=int(late), at=f"2026-10-20T1{4 - t.seed}:00:00Z")
+        (first, second) = caution.warnings(quiet_comparison(), self.changed(quiet_pair(), change), list(range(12)))
+        self.assertIn("1 higher", first["message"] + second["message"])
+
+    def test_times_that_are_numbers_sort_as_numbers(self):
+        drift = self.changed(quiet_pair(), lambda name, i, t: t._replace(
+            score=int(t.seed == 3), at=str({1: 9.5, 2: 30, 3: 100.25}[t.seed])))      # as texts, 100.25 comes first
+        (first, second) = caution.warnings(quiet_comparison(), drift, list(range(12)))
+        self.assertIn("1 higher", first["message"] + second["message"])
+
+    def test_hard_cases_recorded_late_are_no_order_effect(self):
+        late = self.changed(quiet_pair(), lambda name, i, t: t._replace(
+            score=int(i < 6), at=f"2026-10-{10 + i}T{t.seed}"))
+        self.assertEqual(self.codes(pair=late), [])
+
+    def test_unknown_times_are_no_order_effect(self):
+        unknown = self.changed(quiet_pair(), lambda name, i, t: t._replace(score=int(t.seed == 3), at=None))
+        self.assertEqual(self.codes(pair=unknown), [])
+
+    def test_order_effect_is_rare_where_there_is_none(self):
+        rng, alarms = random.Random(19), 0
+        for _ in range(300):
+            trials = [[trial(int(rng.random() < 0.5), t, at=str(t)) for t in range(5)] for _ in range(30)]
+            rise, p_value = caution._order_effect(side(*trials), [i // 2 for i in range(30)])
+            alarms += p_value < 0.01
+        self.assertLess(alarms, 3 + 3 * math.sqrt(3))
+
+    def test_warnings_leave_the_comparison_alone(self):
+        comparison = quiet_comparison()
+        before = copy.deepcopy(comparison)
+        self.codes(comparison)
+        self.assertEqual(comparison, before)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,7 +1,7 @@
 """Is the candidate better than the baseline, by more than the noise? A paired comparison of two recorded runs.
 
     $ python3 compare.py runs/qwen-coder-v1.json runs/qwen-coder-v2.json --cases cases-robustness.json 2>/dev/null
-    difference -0.0182 (95% interval -0.0636 to +0.0318) over 44 cases; better 6, worse 9, same 29
+    difference +0.0318 (95% interval -0.0227 to +0.0909) over 44 cases; better 10, worse 6, same 28
 
 Reads two run records and the case set they were made with, or with --trials the plain trial logs of any other harness
 (then BASELINE and CANDIDATE name `config` values). Writes comparison.json with --out, a page with --html, a pull

@@ -124,31 +124,38 @@ class PublishedTest(unittest.TestCase):
             self.assertAlmostEqual(high, exact[1], delta=0.006)
 
 
+RECORDED = (("comparison", ("qwen-coder-v1", "qwen-coder-v2"), "undecided"),
+            ("model-swap", ("qwen-coder-heldout", "triage-few-heldout"), "better"))
+
+
 class RecordedTest(unittest.TestCase):
     maxDiff = None
 
     def test_recorded_runs_and_comparison_match_fresh_runs(self):
         cases = harness.load_cases(here("cases-robustness.json"))
-        runs = []
-        for name in ("qwen-coder-v1", "qwen-coder-v2"):
-            log = harness.read_log(here("recorded", f"{name}.jsonl"))
-            fresh = harness.replay([log], cases, harness.load_task("triage_task"))
-            saved = harness.read_record(here("runs", f"{name}.json"))
-            runs.append(fresh)
-            self.assertEqual(without_description(fresh), without_description(saved))
-        fresh = compare.compare(*runs, cases)
-        saved = files.read_json(here("runs", "comparison.json"))
-        for comparison in (fresh, saved):
-            comparison.pop("tool_version")
-        self.assertEqual(json.loads(compare.format_json(fresh)), saved)
+        for result, names, verdict in RECORDED:
+            runs = []
+            for name in names:
+                log = harness.read_log(here("recorded", f"{name}.jsonl"))
+                fresh = harness.replay([log], cases, harness.load_task("triage_task"))
+                saved = harness.read_record(here("runs", f"{name}.json"))
+                runs.append(fresh)
+                self.assertEqual(without_description(fresh), without_description(saved))
+            fresh = compare.compare(*runs, cases)
+            saved = files.read_json(here("runs", f"{result}.json"))
+            for comparison in (fresh, saved):
+                comparison.pop("tool_version")
+            self.assertEqual(json.loads(compare.format_json(fresh)), saved)
+            self.assertEqual(saved["decision"]["verdict"], verdict)
 
     def test_recorded_logs_hold_real_and_different_answers(self):
-        for name in ("qwen-coder-v1", "qwen-coder-v2"):
+        models = {"qwen-coder": "qwen2.5-coder:0.5b@4edae2d5b293", "triage-few": "triage-few:1.5b@0bef5025a425"}
+        for name in itertools.chain(*(names for _, names, _ in RECORDED)):
             log = harness.read_log(here("recorded", f"{name}.jsonl"))
-            self.assertEqual(len(log.rows), 220)
+            self.assertEqual(len(log.rows), 180 if name.endswith("heldout") else 220)
             replies = {row["metadata"].get("reply") for row in log.rows}
             self.assertGreater(len(replies), 3)
-            self.assertTrue(log.header["system"]["model"].startswith("qwen2.5-coder:0.5b@"))
+            self.assertEqual(log.header["system"]["model"], models[name[:10]])
 
 
 def without_description(record):
@@ -344,7 +351,9 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((status, stdout), (0, compare.format_line(saved) + "\n"))
         self.assertRegex(stdout, r"\Adifference [+-]\d\.\d{4} \(95% interval [+-]\d\.\d{4} to [+-]\d\.\d{4}\) over 44 "
                                  r"cases; better \d+, worse \d+, same \d+\n\Z")
-        for name in names:
+        self.command(here("runs", "qwen-coder-heldout.json"), here("runs", "triage-few-heldout.json"), "--cases",
+                     here("cases-robustness.json"), "--html", self.path("model-swap.html"))
+        for name in (*names, "model-swap.html"):
             with open(here("runs", name), "rb") as one, open(self.path(name), "rb") as other:
                 self.assertTrue(one.read() == other.read(), f"runs/{name} is not what its runs give")
 

@@ -22,6 +22,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
+import argparse
 import fcntl
 import hmac
 import signal
@@ -276,14 +277,18 @@ class Handler(BaseHTTPRequestHandler):
 # === Command line ===
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "collector.py")
     parser.add_argument("--log", required=True, help="the trial log to append to, made if it is not there")
     parser.add_argument("--host", default="127.0.0.1", help="address to bind (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8080, help="port to bind, 0 for a free one (default: %(default)s)")
     parser.add_argument("--score-range", nargs=2, type=score_bound, default=(0, 1), metavar=("LOW", "HIGH"),
                         help="what a score can be (default: 0 1)")
-    args = parser.parse_args(argv)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
     token = os.environ.get("TRIAL_TOKEN", "").strip()
     if not token and args.host not in LOOPBACK:
         raise RunError(f"{args.host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or keep 127.0.0.1")

@@ -1,10 +1,25 @@
-"""Is the manual true? Every console block of the README runs in a copy of the project, and gives what it shows.
+"""Is the manual true? Runs every console block of README.md and docs/*.md, and the command that each file opens with.
 
-So does the command that each file opens with. A line of `...` stands for any lines. `python3 test_readme.py --update`
-writes what the commands print now into the README.
+    $ python3 -m tests.test_readme --update
+
+A page (README.md, a file of docs/, the opening docstrings together) runs in a copy of the project of its own, from its
+top to its end, and each command must print what stands below it. The first line of a block says what is done with it:
+
+    ```console          run; a line of `...` stands for any lines
+    ```console quoted   not run: needs a model, a cluster or minutes; only the options in it are checked
+    ```python shout.py  written into the file shout.py (any language, any file name); without a name it is only shown
+    ```sh               not run; only the options in it are checked
+
+`--update` writes what the commands print now into the pages; blocks with a line of `...` are left as they are.
 """
 
+import argparse
 import ast
+import collections
+import concurrent.futures
+import functools
+import importlib
+import json
 import os
 import re
 import shutil
@@ -14,10 +29,29 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-README = os.path.join(HERE, "README.md")
-BLOCK = re.compile(r"^```(console|python|json)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEED_A_SERVER = ("collector.py", "measure.py", "model_triage.py")  # or show figures that vary
-NEW_FILES = {"json": "shout-cases.json"}  # a JSON block has no comment to name its file in
+HALVES = ("gpt-4o.trials01", "gpt-4o.trials23", "--trials", "recorded/taubench-airline-aa.jsonl")
+AT_ONCE = 2  # pages run at the same time
+
+
+def read(name):
+    """Return the text of a file of the project."""
+    with open(os.path.join(HERE, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def pages():
+    """Return the pages of the manual, as paths from the project's top."""
+    names = sorted(os.listdir(os.path.join(HERE, "docs")))
+    return ["README.md", *(f"docs/{name}" for name in names if name.endswith(".md"))]
+
+
+def sources():
+    """Return the project's own Python files, tests aside, as paths from its top."""
+    return [name for folder in ("", "core", "views", "importers") for name in
+            (os.path.join(folder, file) for file in sorted(os.listdir(os.path.join(HERE, folder))))
+            if name.endswith(".py") and not name.endswith("__init__.py") and not name.startswith("test_")]
 
 
 def commands(block):
@@ -33,6 +67,16 @@ def commands(block):
     return pairs
 
 
+def openings():
+    """Return the commands that the project's files open with, as the text of one page."""
+    blocks = []
+    for name in sources():
+        if name not in NEED_A_SERVER:
+            found = re.findall(r"^    (\$ .*(?:\n    .*)*)", ast.get_docstring(ast.parse(read(name))), re.MULTILINE)
+            blocks += ["```console\n" + re.sub(r"^    ", "", block, flags=re.MULTILINE) + "\n```\n" for block in found]
+    return "".join(blocks)
+
+
 def run(command, folder):
     """Return what a command prints, stdout and stderr as a terminal mixes them."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": "80", "LC_ALL": "C.UTF-8", "TERM": "dumb"}
@@ -40,36 +84,81 @@ def run(command, folder):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=50).stdout
 
 
-def copy(folder):
-    """Copy the project, without what is hidden and what a run leaves, into folder/project and return its path."""
-    ignore = shutil.ignore_patterns(".*", "__pycache__", "*.tmp")
-    return shutil.copytree(HERE, os.path.join(folder, "project"), ignore=ignore)
+def run_page(text):
+    """Run one page in a fresh copy of the project; return [(block, [(command, shown, printed), ...]), ...]."""
+    done = []
+    with tempfile.TemporaryDirectory() as folder:
+        ignore = shutil.ignore_patterns(".*", "__pycache__", "*.tmp", "test_*.py", "*.png")
+        project = shutil.copytree(HERE, os.path.join(folder, "project"), ignore=ignore)
+        for kind, name, block in BLOCK.findall(text):
+            if kind == "console" and not name:
+                done.append((block, [(command, shown, run(command, project)) for command, shown in commands(block)]))
+            elif kind != "console" and name:
+                path = os.path.join(project, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(block)
+    return done
 
 
-def sources():
-    """Return the project's own Python files, tests aside, as paths from its top."""
-    return [name for folder in ("", "core", "views", "importers") for name in
-            (os.path.join(folder, file) for file in sorted(os.listdir(os.path.join(HERE, folder))))
-            if name.endswith(".py") and not name.endswith("__init__.py") and not name.startswith("test_")]
+def run_pages(texts):
+    """Yield what run_page returns for each text, a few at the same time."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(run_page, texts)
 
 
-def walk(text, folder):
-    """Yield (block, [(command, shown, printed), ...]) of every console block, making the files of the others."""
-    for kind, block in BLOCK.findall(text):
-        if kind == "console":
-            yield block, [(command, shown, run(command, folder)) for command, shown in commands(block)]
-        else:
-            name = re.match(r"# (\w+\.py)\n", block)
-            with open(os.path.join(folder, name[1] if name else NEW_FILES[kind]), "w", encoding="utf-8") as file:
-                file.write(block)
+@functools.cache
+def options(name):
+    """Return the options of a command of the project, those of its verbs among them."""
+    parsers, found = [importlib.import_module(name).build_parser()], {"--help"}
+    for parser in parsers:
+        for action in parser._actions:
+            found.update(action.option_strings)
+            parsers.extend(action.choices.values() if isinstance(action, argparse._SubParsersAction) else [])
+    return found
 
 
-class ReadmeTest(unittest.TestCase):
+HAVE_SIDES = ((), ("logs",), ("incomplete",), ("consistency",), ("shared_luck",))  # below them stand both sides alike
+NAMED_BY_DATA = (("measures",), ("slices",), ("slices", "TAG"), ("incomplete", "SIDE", "reasons"))  # keys out of the data
+
+
+def key_paths(value, path=()):
+    """Yield the path of every key below value, as docs/figures.md names them.
+
+    >>> [".".join(path) for path in key_paths({"baseline": {"name": "v1"}, "cases": [{"case_id": "a"}]})]
+    ['SIDE', 'SIDE.name', 'cases', 'cases[].case_id']
+    >>> [".".join(path) for path in key_paths({"slices": {"language": {"es": {"cases": 7}}}})]
+    ['slices', 'slices.TAG', 'slices.TAG.VALUE', 'slices.TAG.VALUE.cases']
+    """
+    if isinstance(value, list):
+        for item in value:
+            yield from key_paths(item, (*path[:-1], path[-1] + "[]"))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if path in HAVE_SIDES and key in ("baseline", "candidate"):
+                key = "SIDE"
+            elif path in NAMED_BY_DATA:
+                key = {"measures": "NAME", "slices": "TAG", "TAG": "VALUE", "reasons": "REASON"}[path[-1]]
+            yield (*path, key)
+            yield from key_paths(item, (*path, key))
+
+
+def keys_to_explain(comparisons):
+    """Return the keys that docs/figures.md must explain: what a slice has as `overall` has it is explained there."""
+    found = {".".join(path) for comparison in comparisons for path in key_paths(comparison)}
+    repeated = {path for path in found if path.startswith("slices.TAG.VALUE.")
+                and path.replace("slices.TAG.VALUE", "overall") in found}
+    return found - repeated
+
+
+def explained_keys():
+    """Return the keys in the first column of the tables of docs/figures.md, one for each time it stands there."""
+    rows = re.findall(r"^\| (`.*?) \|", read("docs/figures.md"), re.MULTILINE)
+    return [key for row in rows for key in re.findall(r"`([^`]+)`", row)]
+
+
+class ManualTest(unittest.TestCase):
     maxDiff = None
-
-    def setUp(self):
-        with open(README, encoding="utf-8") as file:
-            self.text = file.read()
 
     def assert_shown(self, printed, shown):
         if "...\n" not in shown:
@@ -78,70 +167,76 @@ class ReadmeTest(unittest.TestCase):
         self.assertRegex(printed, re.compile(rf"\A{'.*'.join(map(re.escape, parts))}\Z", re.DOTALL))
 
     def test_commands_give_what_is_printed_below_them(self):
-        with tempfile.TemporaryDirectory() as folder:
-            ran = 0
-            for _, results in walk(self.text, copy(folder)):
-                for command, shown, printed in results:
-                    with self.subTest(command):
-                        self.assert_shown(printed, shown)
-                    ran += 1
-            self.assertGreater(ran, 8)
+        names = [*pages(), "the files' openings"]
+        for name, blocks in zip(names, run_pages([*map(read, pages()), openings()]), strict=True):
+            for command, shown, printed in (result for _, results in blocks for result in results):
+                with self.subTest(f"{name}: {command}"):
+                    self.assert_shown(printed, shown)
 
-    def test_the_command_that_each_file_opens_with_gives_what_it_shows(self):
-        with tempfile.TemporaryDirectory() as folder:
-            project, ran = copy(folder), 0
-            for name in sources():
-                if name not in NEED_A_SERVER:
-                    with open(os.path.join(HERE, name), encoding="utf-8") as file:
-                        opening = ast.get_docstring(ast.parse(file.read()))
-                    for block in re.findall(r"^    (\$ .*(?:\n    .*)*)", opening, re.MULTILINE):
-                        for command, shown in commands(re.sub(r"^    ", "", block, flags=re.MULTILINE)):
-                            with self.subTest(f"{name}: {command}"):
-                                self.assert_shown(run(command, project), shown)
-                                ran += 1
-            self.assertGreater(ran, 7)
+    def test_options_named_in_the_manual_exist(self):
+        for page in pages():
+            code = "".join(block for _, _, block in BLOCK.findall(read(page)))
+            for name, words in re.findall(r"(\w+)\.py((?: [^|;&#\n]*)?)", code.replace("\\\n", " ")):
+                named = re.findall(r" (--[a-z-]+)", words)
+                if named:
+                    with self.subTest(f"{page}: {name}.py{words}"):
+                        self.assertEqual([option for option in named if option not in options(name)], [])
 
-    def test_links_and_files_are_there(self):
-        headings = {re.sub(r"[^\w -]", "", line.lower()).strip().replace(" ", "-")
-                    for line in re.findall(r"^#+ (.*)$", self.text, re.MULTILINE)}
-        for target in re.findall(r"\]\(([^)\s]+)\)", self.text):
-            if target.startswith("#"):
-                self.assertIn(target[1:], headings)
-            elif "://" not in target:
-                self.assertTrue(os.path.exists(os.path.join(HERE, target)), target)
-        table = self.text.split("## Files")[1]
+    def test_links_lead_somewhere(self):
+        for page in pages():
+            for target in re.findall(r"\]\(([^)\s]+)\)", read(page)):
+                if "://" not in target:
+                    name, _, heading = target.partition("#")
+                    path = os.path.normpath(os.path.join(os.path.dirname(page), name)) if name else page
+                    with self.subTest(f"{page}: {target}"):
+                        self.assertTrue(os.path.exists(os.path.join(HERE, path)))
+                        if heading:
+                            self.assertIn(heading, {re.sub(r"[^\w -]", "", line.lower()).strip().replace(" ", "-")
+                                                    for line in re.findall(r"^#+ (.*)$", read(path), re.MULTILINE)})
+
+    def test_each_source_file_has_one_row_in_the_map_of_the_house(self):
+        rows = re.findall(r"^\| (`.*?) \|", read("docs/house.md"), re.MULTILINE)
+        named = collections.Counter(name for row in rows for name in re.findall(r"`([^`]+)`", row))
         for name in sources():
-            self.assertIn(f"`{name}`", table)
+            self.assertEqual(named[name], 1, name)
 
-    def test_every_key_of_the_bundled_comparison_is_explained(self):
-        import harness
+    def test_each_key_of_a_comparison_is_explained_once(self):
+        comparisons = []
+        for name in sorted(os.listdir(os.path.join(HERE, "runs"))):
+            if name.endswith(".json"):
+                comparisons.append(json.loads(read(f"runs/{name}")))
+        with tempfile.TemporaryDirectory() as folder:  # one with other keys filled in
+            out = os.path.join(folder, "out.json")
+            subprocess.run([sys.executable, os.path.join(HERE, "compare.py"), *HALVES, "--plan", "0.05", "--out", out],
+                           check=True, capture_output=True, cwd=HERE)
+            with open(out, encoding="utf-8") as file:
+                comparisons.append(json.load(file))
+        wanted = keys_to_explain([comparison for comparison in comparisons if "comparison_version" in comparison])
+        explained = collections.Counter(explained_keys())
+        self.assertEqual({key: explained[key] for key in wanted if explained[key] != 1}, {})
+        self.assertEqual([key for key, times in explained.items() if times > 1], [])
 
-        def keys(value):
-            if isinstance(value, dict):
-                for key, item in value.items():
-                    yield key
-                    if key not in ("slices", "reasons", "measures"):
-                        yield from keys(item)
-            elif isinstance(value, list):
-                for item in value:
-                    yield from keys(item)
+    def test_readme_is_short(self):
+        self.assertLessEqual(len(read("README.md").splitlines()), 220)
 
-        comparison = harness.read_json(os.path.join(HERE, "runs", "comparison.json"))
-        slices = [figures for values in comparison["slices"].values() for figures in values.values()]
-        for key in set(keys(comparison)) | set(keys(slices)) | set(comparison["measures"]):
-            self.assertTrue(f"`{key}`" in self.text, key)
+
+def load_tests(loader, tests, pattern):
+    import doctest
+    tests.addTests(doctest.DocTestSuite(sys.modules[__name__]))
+    return tests
 
 
 def update():
     """Put what each command prints now below it, `...` blocks left as they are."""
-    with open(README, encoding="utf-8") as file:
-        text = file.read()
-    with tempfile.TemporaryDirectory() as folder:
-        for block, results in list(walk(text, copy(folder))):
-            new = "".join(f"$ {command}\n{shown if '...' in shown else printed}" for command, shown, printed in results)
-            text = text.replace(block, new)
-    with open(README, "w", encoding="utf-8") as file:
-        file.write(text)
+    for name, blocks in zip(pages(), run_pages(map(read, pages())), strict=True):
+        text = read(name)
+        for block, results in blocks:
+            text = text.replace(block, "".join(f"$ {command}\n{shown if '...' in shown else printed}"
+                                               for command, shown, printed in results))
+        if text != read(name):
+            with open(os.path.join(HERE, name), "w", encoding="utf-8") as file:
+                file.write(text)
+            print(f"wrote {name}")
 
 
 if __name__ == "__main__":

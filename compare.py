@@ -400,19 +400,18 @@ def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, A
 
 def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: Source) -> None:
     """Write what --table, --markdown and --html ask for."""
-    from views import page  # only here: a plain comparison starts faster without them
-    import report
+    from views import page, text  # only here: a plain comparison starts faster without them
 
     if args.table:
-        print(report.text_report(comparison, **report.terminal_settings(sys.stdout)), end="")
+        print(text.text_report(comparison, **text.terminal_settings(sys.stdout)), end="")
     if args.markdown:
-        files.write(args.markdown, report.markdown_report(comparison))
+        files.write(args.markdown, text.markdown_report(comparison))
     if args.html:
         if isinstance(source, Pair):
-            text = page.html_report(comparison, page.pair_panel(source), [])
+            html = page.html_report(comparison, page.pair_panel(source), [])
         else:
-            text = page.html_report(comparison, page.record_panel(*source), [run["manifest"] for run in source[:2]])
-        files.write(args.html, text)
+            html = page.html_report(comparison, page.record_panel(*source), [run["manifest"] for run in source[:2]])
+        files.write(args.html, html)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

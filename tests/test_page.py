@@ -13,8 +13,9 @@ from html import escape
 from html.parser import HTMLParser
 from unittest import mock
 
-from views import page
 import report
+from views import page
+from views.words import Words
 from tests.test_report import CASES, FEW, FLIP, bare, hostile, many_cases, panel, sample
 
 
@@ -207,7 +208,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("seed 1003", case)
 
     def test_marks_leave_the_texts_whole_and_their_work_is_bounded(self):
-        rows = page._Panel(report.Words(sample()), [])
+        rows = page._Panel(Words(sample()), [])
         for one, other in (("a b c", "a x c"), ("", "x"), ("same", "same"), ("<&>", "<x>"), ("x\n\ny", "x\ny")):
             marked = rows.differences(one, other)
             for text, html in zip((one, other), marked):
@@ -246,7 +247,7 @@ class PageTest(unittest.TestCase):
         self.assertRegex(text, r'class="score" d="M7,13v-3\.[78]M7,27v-9\.[23]M21,13v-12\.0"')
         for missing, share in (("drop", "0.75"), ("zero", "0.38")):
             swapped = [{**trial, "baseline": trial["candidate"]} for trial in rows[0]["trials"]]
-            cells = page._Panel(report.Words({"missing": missing, "score_range": [0, 100]}), [
+            cells = page._Panel(Words({"missing": missing, "score_range": [0, 100]}), [
                 {**rows[0], "trials": swapped}]).cells["c"]
             self.assertEqual(cells[0], share)
         Pair.sides[0].trials = [[Trial(1), Trial(0, 2)]]

@@ -19,8 +19,10 @@ from unittest import mock
 
 from core import files
 import harness
-from views import page
 import report
+from views import page, words as wording
+from views.text import MARKDOWN_LIMIT, markdown_report, terminal_settings, text_report
+from views.words import SIDES, Words, clean, clip, columns, scale_of
 
 # (id, source, language, baseline, candidate): 1 pass, 0 fail, None incomplete
 CASES = [("late", "late", "en", (1, 1, 1), (1, 1, 1)),
@@ -169,7 +171,7 @@ def hostile():
     part = comparison["slices"]["language"]["en"]
     part = part | {"same_cases_as": HOSTILE[:2]}
     comparison["slices"] = {tag: dict.fromkeys(HOSTILE, part) for tag in HOSTILE[:3]}
-    for i, side in enumerate(report.SIDES):
+    for i, side in enumerate(SIDES):
         comparison[side] = {key: HOSTILE[i + 1] for key in comparison[side]}
     comparison["case_set"]["name"] = HOSTILE[1]
     comparison["warnings"] = [{"code": name, "message": name, "advice": name} for name in HOSTILE]
@@ -204,14 +206,14 @@ class TextTest(unittest.TestCase):
     maxDiff = None
 
     def test_whole_text_in_ascii(self):
-        self.assertEqual(report.text_report(sample(), unicode=False), GOLDEN)
+        self.assertEqual(text_report(sample(), unicode=False), GOLDEN)
 
     def test_unicode_draws_the_same_as_ascii(self):
         table = str.maketrans({"├": "[", "─": "-", "┤": "]", "●": "o", "│": "|", "┊": ":"})
-        self.assertEqual(report.text_report(sample()).translate(table), GOLDEN)
+        self.assertEqual(text_report(sample()).translate(table), GOLDEN)
 
     def test_interval_ends_stand_where_the_axis_says(self):
-        lines = report.text_report(sample(), width=140).split("\n")
+        lines = text_report(sample(), width=140).split("\n")
         axis = next(line for line in lines if line.startswith("95% interval"))
         by_trial = next(line for line in lines if line.startswith("By trial"))
         ticks = [(float(match[0]), match.start() + len(match[0]) // 2)
@@ -224,30 +226,30 @@ class TextTest(unittest.TestCase):
     def test_hostile_names_keep_lines_narrow_and_columns_aligned(self):
         comparison, _ = hostile()
         for width in (72, 80, 132):
-            lines = report.text_report(comparison, width).split("\n")
-            self.assertLessEqual(max(map(report.columns, lines)), width)
+            lines = text_report(comparison, width).split("\n")
+            self.assertLessEqual(max(map(columns, lines)), width)
             start = next(i for i, line in enumerate(lines) if line.startswith("changed case"))
             rows = lines[start + 1:start + 1 + len(HOSTILE)]
             for end_of in (lambda row: row, lambda row: row.partition(" 0.5000 ")[0]):
-                self.assertEqual(len({report.columns(end_of(row)) for row in rows}), 1)
+                self.assertEqual(len({columns(end_of(row)) for row in rows}), 1)
 
     def test_nothing_steers_the_terminal_unless_colour_is_told(self):
         comparison, _ = hostile()
-        plain, coloured = report.text_report(comparison), report.text_report(comparison, colour=True)
+        plain, coloured = text_report(comparison), text_report(comparison, colour=True)
         self.assertTrue(all(char == "\n" or char.isprintable() for char in plain))
         self.assertIn("\x1b[33mUNDECIDED\x1b[0m", coloured)
         self.assertEqual(re.sub(r"\x1b\[\d+m", "", coloured), plain)
 
     def test_text_and_page_can_be_encoded(self):
         comparison, rows = hostile()
-        report.text_report(comparison, unicode=False).encode("ascii")
-        for text in (report.text_report(comparison), report.markdown_report(comparison),
+        text_report(comparison, unicode=False).encode("ascii")
+        for text in (text_report(comparison), markdown_report(comparison),
                      page.html_report(comparison, rows)):
             text.encode("utf-8")
 
     def test_wide_terminals_draw_the_slices_too(self):
         def slice_lines(width):
-            return [line for line in report.text_report(sample(), width).split("\n") if line.startswith("language: ")]
+            return [line for line in text_report(sample(), width).split("\n") if line.startswith("language: ")]
 
         self.assertNotIn("├", "".join(slice_lines(80)))
         self.assertIn("├", "".join(slice_lines(120)))
@@ -255,7 +257,7 @@ class TextTest(unittest.TestCase):
     def test_worst_case_comes_first_and_what_is_left_out_is_counted(self):
         comparison, _ = many_cases(400, 4)
         comparison["cases"][50]["difference"] = -1.0
-        lines = report.text_report(comparison).split("\n")
+        lines = text_report(comparison).split("\n")
         start = next(i for i, line in enumerate(lines) if line.startswith("changed case"))
         self.assertTrue(lines[start + 1].startswith("case-200 "))
         self.assertIn("60 between these are left out", lines[start + 1 + 20])
@@ -264,7 +266,7 @@ class TextTest(unittest.TestCase):
         comparison = bare()
         comparison["noise_floor"]["reason"] = "one trial a case"
         comparison["decision"]["reason"] = "3 groups carry no interval"
-        text = report.text_report(comparison)
+        text = text_report(comparison)
         self.assertIn("There is no 95% interval by source group: 3 groups carry no interval.", " ".join(text.split()))
         self.assertIn("Noise floor: not measured: one trial a case.", text)
         self.assertNotIn("None", text)
@@ -277,7 +279,7 @@ class TextTest(unittest.TestCase):
                                ("undecided", "does not rule out a loss of 0.0200")):
             comparison = sample()
             comparison["decision"] |= {"verdict": verdict, "claims": [verdict, "not worse"]}
-            word, sentences = report.Words(comparison).verdict()
+            word, sentences = Words(comparison).verdict()
             self.assertEqual(word, verdict)
             self.assertIn(words, sentences)
             self.assertEqual("It is also not worse." in sentences, verdict != "not worse")
@@ -285,11 +287,11 @@ class TextTest(unittest.TestCase):
     def test_scores_of_a_hundred_have_two_places(self):
         comparison = sample() | {"score_range": [0, 100]}
         comparison["overall"]["difference"] = -12.3456
-        self.assertIn("a difference of -12.35.", report.text_report(comparison))
+        self.assertIn("a difference of -12.35.", text_report(comparison))
 
     def test_cases_have_as_few_places_as_hold_them_all_and_tiny_chances_keep_two_digits(self):
         case = {"baseline": 0.4, "candidate": 0.2, "difference": -0.2, "by_chance": 1.234e-05}
-        words = report.Words(sample())
+        words = Words(sample())
         self.assertEqual(words.case_cells([case]), [["0.4", "0.2", "-0.2", "1.2e-05"]])
         self.assertEqual(words.case_cells([case, case | {"baseline": 0.25, "difference": 0}])[1][:3],
                          ["0.25", "0.20", "0.00"])
@@ -298,7 +300,7 @@ class TextTest(unittest.TestCase):
     def test_cases_without_sources_have_one_bootstrap(self):
         comparison = sample()
         comparison["decision"]["unit"] = "case"
-        self.assertEqual([row.label for row in report.Words(comparison).intervals()][:3],
+        self.assertEqual([row.label for row in Words(comparison).intervals()][:3],
                          ["By case, sign-flip", "By case, bootstrap", "By case, seeded"])
 
     def test_noise_floor_says_how_often_it_would_have_misled(self):
@@ -308,13 +310,13 @@ class TextTest(unittest.TestCase):
                                   (None, None, "on a share of them that is not measured: too few.")):
             comparison = sample()
             comparison["noise_floor"] |= {"gate": gate, "gate_tripped_share": share, "reason": "too few"}
-            self.assertTrue(report.Words(comparison).facts()["noise"].endswith(said), said)
+            self.assertTrue(Words(comparison).facts()["noise"].endswith(said), said)
 
     def test_long_lists_within_a_sentence_are_cut_and_counted(self):
         comparison = sample()
         comparison["incomplete"]["baseline"] = {"trials": 5000, "reasons": {f"error-{i}": 1 for i in range(5000)}}
         comparison["slices"]["language"]["en"]["same_cases_as"] = [f"tag: {i}" for i in range(5000)]
-        words = report.Words(comparison)
+        words = Words(comparison)
         self.assertTrue(words.facts()["incomplete baseline"].endswith("error-8 1, error-9 1 and 4990 more)."))
         self.assertTrue(words.slices()[0].marks["="].endswith("tag: 8, tag: 9 and 4990 more"))
 
@@ -329,10 +331,10 @@ class TextTest(unittest.TestCase):
                                      ({"COLUMNS": "9" * 5000}, 80, True)):
             with mock.patch.dict(os.environ, {"COLUMNS": "97"} | asked, clear=True), \
                     mock.patch("os.get_terminal_size", side_effect=OSError):
-                self.assertEqual(report.terminal_settings(Stream()),
+                self.assertEqual(terminal_settings(Stream()),
                                  {"width": width, "unicode": True, "colour": colour})
                 pipe = io.TextIOWrapper(io.BytesIO(), "ascii")
-                self.assertEqual(report.terminal_settings(pipe), {"width": width, "unicode": False, "colour": False})
+                self.assertEqual(terminal_settings(pipe), {"width": width, "unicode": False, "colour": False})
 
     def test_figures_of_millions_leave_the_lines_narrow(self):
         comparison = sample() | {"score_range": [0, 10_000_000]}
@@ -340,7 +342,7 @@ class TextTest(unittest.TestCase):
         part |= {key: part[key] * 10_000_000 for key in ("baseline", "candidate", "difference")}
         part["source_sign_flip"] = FLIP | {"interval_95": [-952_381, 4_285_712]}
         for width in (72, 80):
-            self.assertLessEqual(max(map(report.columns, report.text_report(comparison, width).split("\n"))), width)
+            self.assertLessEqual(max(map(columns, text_report(comparison, width).split("\n"))), width)
 
 
 class MarkdownTest(unittest.TestCase):
@@ -359,13 +361,13 @@ class MarkdownTest(unittest.TestCase):
 
     def test_hostile_names_break_no_row(self):
         comparison, _ = hostile()
-        text = report.markdown_report(comparison)
+        text = markdown_report(comparison)
         self.check_shape(text)
         self.assertIn("1. &#91;net&#93;", text)
         self.assertIn("&#64;&#8203;octocat a/b&#35;&#8203;3", text)  # in a sentence, where GitHub looks for @names
 
     def test_figures_are_the_comparisons(self):
-        text = report.markdown_report(sample())
+        text = markdown_report(sample())
         self.check_shape(text)
         for row in ("**By source, sign-flip (decides)** | exact, 64 sign patterns | 6 groups | -0.0952 to +0.4286",
                     ("<code>language: en</code> | few cases; incomplete trials: 1 before, 0 after | 6 | 6 | 0.6111 | "
@@ -378,8 +380,8 @@ class MarkdownTest(unittest.TestCase):
 
     def test_limit_is_kept_by_leaving_out_cases_first_and_saying_so(self):
         comparison, _ = many_cases(6000, 1)
-        text = report.markdown_report(comparison)
-        self.assertLessEqual(len(text), report.MARKDOWN_LIMIT)
+        text = markdown_report(comparison)
+        self.assertLessEqual(len(text), MARKDOWN_LIMIT)
         self.assertIn("5500 changed cases between the 250 worst and the 250 best are left out here", text)
         self.assertIn("What does not fit into the 65,536 characters", text)
         self.assertIn("<details>", text)
@@ -390,15 +392,15 @@ class MarkdownTest(unittest.TestCase):
         comparison["cases"] = comparison["cases"][:1000]
         for case in comparison["cases"]:
             case["case_id"] = "|" * 300
-        text = report.markdown_report(comparison)
-        self.assertLessEqual(len(text), report.MARKDOWN_LIMIT)
+        text = markdown_report(comparison)
+        self.assertLessEqual(len(text), MARKDOWN_LIMIT)
         self.check_shape(text)
         self.assertIn("more slices are left out here", text)
         self.assertIn("more warnings are left out here", text)
 
     def test_short_lists_are_not_folded(self):
-        self.assertNotIn("<details>", report.markdown_report(sample()))
-        self.assertIn("<summary>40 changed cases</summary>", report.markdown_report(many_cases(40, 1)[0]))
+        self.assertNotIn("<details>", markdown_report(sample()))
+        self.assertIn("<summary>40 changed cases</summary>", markdown_report(many_cases(40, 1)[0]))
 
 
 class CommandTest(unittest.TestCase):
@@ -476,13 +478,13 @@ class RulesTest(unittest.TestCase):
     def test_a_comparison_is_not_changed_by_reporting_it(self):
         comparison, rows = sample(), panel()
         before = copy.deepcopy((comparison, rows))
-        report.text_report(comparison), report.markdown_report(comparison), page.html_report(comparison, rows)
+        text_report(comparison), markdown_report(comparison), page.html_report(comparison, rows)
         self.assertEqual((comparison, rows), before)
 
     def test_scales_hold_their_values_and_zero(self):
-        self.assertEqual(report.scale_of([]).at(0), 0.5)
+        self.assertEqual(scale_of([]).at(0), 0.5)
         for values in ([0.1], [-3], [1e-9, 2e-9], [-70000.0, 12], [0], [], [None], [0.0091, 0.0682]):
-            scale = report.scale_of(values)
+            scale = scale_of(values)
             ticks = [tick for tick, _ in scale.ticks()]
             self.assertTrue(0 in ticks and 2 <= len(ticks) <= 7, (values, ticks))
             self.assertEqual(len({label for _, label in scale.ticks()}), len(ticks))
@@ -491,16 +493,16 @@ class RulesTest(unittest.TestCase):
 
     def test_clip_keeps_both_ends_and_the_width(self):
         for text in HOSTILE:
-            text = report.clean(text)
+            text = clean(text)
             for width in range(5, 90):
-                cut = report.clip(text, width)
-                self.assertLessEqual(report.columns(cut), width)
+                cut = clip(text, width)
+                self.assertLessEqual(columns(cut), width)
                 if cut != text:
                     self.assertTrue(text.startswith(cut.partition("…")[0]) and text.endswith(cut.rpartition("…")[2]))
 
 
 def load_tests(loader, tests, pattern):
-    tests.addTests(doctest.DocTestSuite(report))
+    tests.addTests(doctest.DocTestSuite(wording))
     return tests
 
 

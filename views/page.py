@@ -3,10 +3,12 @@
     $ python3 report.py runs/comparison.json --runs runs/qwen-coder-v1.json runs/qwen-coder-v2.json \\
           --cases cases-robustness.json --html runs/comparison.html
 
-Words and figures are report.py's; here are the panel of all trials, the tables, their drawings, and last the style.
+Words and figures are those of words.py; here are the panel of all trials, the tables and their drawings. The style is
+page.css, which the page embeds.
 """
 
 import difflib
+import pkgutil
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -15,7 +17,7 @@ from typing import Any
 
 from core.files import TOOL_VERSION
 from harness import CaseSet
-from report import NOT_MEASURED, ON_NOISE, SIDES, Ends, Words, clean, clip, ends_of, scale_of
+from views.words import NOT_MEASURED, ON_NOISE, SIDES, Ends, Words, clean, clip, ends_of, scale_of
 
 PAGE_ROWS = 1_000  # changed cases, cases in file order, and slices
 FOLD_FROM = 300  # a panel of more cases folds its unchanged ones
@@ -23,6 +25,7 @@ OPENED_BYTES = 8_000_000  # of opened cases, so that the page stays under 20 MB
 DRAWN_TRIALS = 50  # of a case's row, for the same reason; a case that opens lists them all
 SHOWN_CHARACTERS = 4_000  # of one input or output
 MARKED_WORK = 30_000_000  # pairs of words that difflib may compare, about a second
+STYLE = (pkgutil.get_data("views", "page.css") or b"").decode()  # from a zip, too
 
 # === The panel: every trial of every case ===
 
@@ -539,78 +542,4 @@ def html_report(comparison: dict[str, Any], panel: Sequence[dict[str, Any]] = ()
 <footer><p>Made by report.py {TOOL_VERSION}; the figures are those of comparison.json.</p></footer>
 </body>
 </html>
-"""
-
-
-# === The page's style: system fonts, blue for gains and orange for losses, light and dark, print ===
-
-STYLE = """
-:root{--paper:#fcfcfb;--ink:#1c2126;--soft:#5b646d;--line:#dcdfe2;--band:#efede6;--up:#0a5ea8;--down:#b03a06;
---hold:#7a5a00;--up-tint:#dcebf8;--down-tint:#fbe6da;--bar:#7d9cba;--tail:#cfdae5}
-@media screen and (prefers-color-scheme:dark){:root{--paper:#15181b;--ink:#e4e7ea;--soft:#a0a9b2;--line:#32383e;
---band:#262521;--up:#74b8f5;--down:#ff9c6b;--hold:#e3b341;--up-tint:#16324c;--down-tint:#4a2614;--bar:#5d84aa;
---tail:#2f4357}}*{box-sizing:border-box}html{color-scheme:light dark}body{margin:0 auto;max-width:78rem;
-padding:1.5rem clamp(1rem,3vw,2.5rem) 4rem;background:var(--paper);color:var(--ink);
-font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-variant-numeric:tabular-nums;
-overflow-wrap:break-word}bdi,pre,.measured td,.trials td{overflow-wrap:anywhere}
-h1{margin:.1rem 0 .2rem;font-size:2.4rem;line-height:1.15}h1.better{color:var(--up)}h1.worse{color:var(--down)}
-h1.undecided{color:var(--hold)}h2{margin:0 0 .8rem;font-size:1.3rem;line-height:1.25}main{counter-reset:question}
-#noise h2::before,#where h2::before,#whom h2::before{counter-increment:question;content:counter(question);
-display:inline-block;min-width:1.5em;color:var(--soft);font-weight:400}
-section{margin-top:2.6rem;padding-top:1.1rem;border-top:1px solid var(--line)}p{margin:.5rem 0;max-width:72ch}
-small,.subject,.legend,caption span,footer,dt{color:var(--soft);font-size:13px}.subject,.legend{max-width:none}
-.subject b{color:var(--ink);margin-right:.6em}.lead{font-size:1.1rem;line-height:1.45}a{color:var(--up)}
-nav{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;margin-top:1rem;font-size:14px}
-:focus-visible{outline:2px solid var(--up);outline-offset:2px;border-radius:2px}
-.facts{display:flex;flex-wrap:wrap;gap:.8rem 2.2rem;margin:1.1rem 0}.facts div{max-width:16rem}
-dd{margin:0;font-size:1.15rem;line-height:1.35}dd small{display:block;line-height:1.4}
-.scroll{overflow-x:auto;margin:.6rem 0 1rem;container-type:inline-size}
-table{border-collapse:collapse;width:100%;font-size:14px;line-height:1.35}
-caption{padding:0 0 .4rem;text-align:left;font-weight:600}caption span{margin-left:.6em;font-weight:400}
-th,td{padding:.28rem .6rem .28rem 0;text-align:left;vertical-align:top;font-weight:400}
-tbody th small{display:block;line-height:1.3}thead th{color:var(--soft);font-size:13px;vertical-align:bottom;
-border-bottom:1px solid var(--line)}tbody tr+tr>*{border-top:1px solid color-mix(in srgb,var(--line) 55%,transparent)}
-.n{text-align:right;padding-left:.6rem;white-space:nowrap}.null{color:var(--soft);font-style:italic;white-space:normal}
-.up{color:var(--up)}.down{color:var(--down)}.none{color:var(--soft)}.tag{padding:.05em .45em;border:1px solid;
-border-radius:1em;font-size:11.5px;font-weight:600;color:var(--up)}.plot{position:relative;padding:0}
-.fill{position:absolute;inset:0;width:100%;height:100%}svg,svg svg{overflow:visible}
-.plotted .plot{width:46%;min-width:10rem}.plotted thead .plot{height:46px}.plotted tbody td{vertical-align:middle}
-.plotted .span{width:11rem}.tall{height:120px}.plotted .tall>*{vertical-align:bottom}
-.plotted th[scope=row]{min-width:9rem}.slices .plot{width:27%}.slices .span{width:auto}
-.slices th[scope=row]{min-width:clamp(9rem,22vw,17rem)}.small{width:auto;min-width:min(100%,26rem)}
-.small .plot{width:11rem}.small th[scope=row]{white-space:nowrap}.pair{display:flex;flex-wrap:wrap;gap:0 3rem}
-.pair .scroll{flex:1 1 24rem}text{fill:var(--soft);font-size:12px}.tick{text-anchor:middle}.end{text-anchor:end}
-.band{fill:var(--band)}.grid{stroke:var(--line)}.zero{stroke:var(--ink)}.gain{stroke:var(--up);stroke-dasharray:3 3}
-.ci,.cap{fill:none;stroke:var(--ink);stroke-width:2}.contrast.ci,.contrast.cap{stroke:var(--soft);stroke-width:1.5}
-.decides.ci,.decides.cap{stroke:var(--up)}.decides.ci{stroke-width:5}.noise.ci{stroke:var(--bar);stroke-width:8}
-.noise.cap{display:none}.point{fill:var(--ink);stroke:var(--paper);stroke-width:1.5}
-.hollow.point{fill:var(--paper);stroke:var(--ink)}.thin{stroke:var(--soft);stroke-width:1.5;transform:translateY(8px)}
-.edge{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:2 2}.bar{fill:var(--bar)}.tail{fill:var(--tail)}
-rect.up{fill:var(--up)}rect.down{fill:var(--down)}.mark{width:14px;height:14px;vertical-align:-2px}
-.strip{display:block;max-width:none;height:auto}.pass{stroke:var(--up);stroke-width:9;stroke-linecap:round}
-.fail{fill:none;stroke:var(--down);stroke-width:2}.incomplete{fill:none;stroke:var(--soft);stroke-width:2}
-.score{stroke:var(--up);stroke-width:8}.won{fill:var(--up-tint)}.lost{fill:var(--down-tint)}.panel{table-layout:fixed}
-.panel thead .n{width:5.2rem}.panel thead .wide:nth-last-child(3){width:8rem;text-align:center}
-.panel tbody>tr>*{padding-top:.55rem}.panel tr>td:has(.strip){padding-top:.3rem}
-.panel th[scope=row]{padding-left:.8rem}.panel a{padding-left:1.15em}.same>*{color:var(--soft)}
-.panel .across th{padding:.9rem 0 .3rem .8rem;color:var(--soft);font-size:13px}.across b{color:var(--ink)}
-.group tr>:first-child{position:relative}.group tr>:first-child::before{content:"";position:absolute;left:0;top:0;
-bottom:-1px;width:7px;border-left:1.5px solid var(--soft)}.group tr:first-child>:first-child::before{top:1.1rem;
-border-top:1.5px solid var(--soft)}.group tr:last-child>:first-child::before{bottom:.5rem;
-border-bottom:1.5px solid var(--soft)}.slices th[scope=rowgroup]{padding:.7rem 0 .2rem;font-weight:600}
-.slices th[scope=row]{padding-left:.8rem}summary{cursor:pointer}.in{position:relative;z-index:1;
-width:calc(100cqw - .9rem);margin:.5rem 0 1rem;padding:.6rem 1rem;background:var(--paper);
-border-left:3px solid var(--up);color:var(--ink)}.trials{table-layout:fixed}.trials th:first-child{width:5.5rem}
-.trials th[scope=row],.trials tbody>tr>*{padding:.3rem .6rem .3rem 0}.in p{margin:.2rem 0}
-pre,code,.measured td{font:12.5px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace}
-pre{margin:.2rem 0 .5rem;white-space:pre-wrap}del{background:var(--down-tint);
-text-decoration:underline dashed var(--down)}ins{background:var(--up-tint);text-decoration:underline var(--up)}
-.measured th{width:13rem}
-@media (max-width:44rem){.panel .wide,.odd{display:none}.small .plot{width:7rem}h1{font-size:2rem}
-.plotted th[scope=row]{min-width:7.5rem}.plotted .span{width:auto;white-space:normal}
-.slices .plot,.plotted .plot{min-width:8.5rem}}
-@media print{:root{--paper:#fff}body{max-width:none;padding:0}body,table{font-size:11px}
-small,.legend,caption span,dt,thead th,text,.tag{font-size:10px}.lead,dd{font-size:13px}nav,.odd{display:none}
-.scroll{overflow:visible}.slices .plot{min-width:8rem}tr,.pair{break-inside:avoid}h2,caption{break-after:avoid}
-section{margin-top:1.4rem}*{print-color-adjust:exact}}
 """

@@ -30,17 +30,17 @@ import socket
 import socketserver
 import threading
 import time
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from core.files import TOOL_VERSION, RunError, command_parser, decode, json_line, parse_json, run_command
-from core.trials import UNEXPLAINED, Row, RowTwice, Score, add_row, check_row, read_lines, score_bound
+from core.trials import UNEXPLAINED, Known, Row, RowTwice, Score, check_row, read_lines, score_bound
 
 FIELDS = ("task_id", "seed", "config", "score", "error", "cluster", "tags", "cost_usd", "latency_s", "tokens", "ts",
-          "input_sha256")
+          "input_sha256", "input", "output")
 METHODS = {"/trials": "POST", "/health": "GET", "/stats": "GET"}
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MAX_BODY = 4 * 1024 * 1024  # bytes
@@ -55,7 +55,7 @@ class Refused(Exception):
 # === Rows ===
 
 
-def parse_body(body: bytes, score_range: tuple[Score, Score]) -> list[tuple[Row, str, str]]:
+def parse_body(body: bytes, score_range: tuple[Score, Score], ignore_input: bool = False) -> list[tuple[Row, str, str]]:
     """Return the (row, line for the log, place for errors) of each row in a body; raise RunError for a bad one.
 
     Stricter than the reader of logs in one thing: a null score needs its error, which the sender still knows.
@@ -69,12 +69,12 @@ def parse_body(body: bytes, score_range: tuple[Score, Score]) -> list[tuple[Row,
         why = ": ".join(broken[0]) if broken else "body: no row"
         raise RunError(f"{why}; send one JSON object, or one on each line")
     posted = []
-    known: dict[tuple[Any, ...], Any] = {}
+    known = Known(ignore_input)
     for where, value in values:
         row = check_row(value, where, score_range)
         if row.trial.reason == UNEXPLAINED:
             raise RunError(f"{where}: the score is null and there is no error; send the error beside it")
-        add_row(known, row.config, row, where, where)
+        known.add(row.config, row, where, where)
         names = [name for name in FIELDS if name in value] + sorted(value.keys() - set(FIELDS))
         posted.append((row, json_line({name: value[name] for name in names}), where))
     return posted
@@ -86,9 +86,9 @@ def parse_body(body: bytes, score_range: tuple[Score, Score]) -> list[tuple[Row,
 class TrialLog:
     """A trial log that this process alone appends to; RunError where that cannot be, or the reader would refuse it."""
 
-    def __init__(self, path: str, score_range: tuple[Score, Score]):
-        self.path, self.score_range = path, score_range
-        self.known: dict[tuple[Any, ...], Any] = {}  # as add_row makes it
+    def __init__(self, path: str, score_range: tuple[Score, Score], ignore_input: bool = False):
+        self.path, self.score_range, self.ignore_input = path, score_range, ignore_input
+        self.known = Known(ignore_input)
         self.unsound: str | None = None  # why nothing more can be appended
         self.lock = threading.Lock()
         try:
@@ -105,7 +105,7 @@ class TrialLog:
         broken: list[tuple[str, str]] = []
         for where, value in read_lines(data, path, broken):
             row = check_row(value, where, score_range)
-            add_row(self.known, row.config, row, where, where)
+            self.known.add(row.config, row, where, where)
         if broken:
             raise RunError(f"{': '.join(broken[0])}; repair the log, or name another")
         self.lines = data.count(b"\n")
@@ -130,11 +130,11 @@ class TrialLog:
     def append(self, rows: Sequence[tuple[Row, str, str]]) -> None:
         """Return once all rows are on the disk; raise RowTwice, RunError or OSError, and then none of them is there."""
         with self.lock:
-            layered = ChainMap({}, self.known)
+            layered = self.known.layer()
             for number, (row, _, where) in enumerate(rows, start=self.lines + 1):
-                add_row(layered, row.config, row, where, f"{self.path}:{number}")
+                layered.add(row.config, row, where, f"{self.path}:{number}")
             self._write(MORE.join(line.encode().rstrip(b"\n") for _, line, _ in rows) + b"\n")
-            self.known.update(layered.maps[0])
+            self.known.take(layered)
             self.lines += len(rows)
 
     def _write(self, data: bytes) -> None:
@@ -157,8 +157,7 @@ class TrialLog:
     def stats(self) -> dict[str, Any]:
         """Return {"rows", "configs": {config: {"rows", "cases"}}} of what is on the disk."""
         with self.lock:
-            keys = list(self.known)
-        rows, cases = (Counter(key[0] for key in keys if len(key) == parts) for parts in (3, 2))
+            rows, cases = (Counter(key[0] for key in keys) for keys in (self.known.places, self.known.kinds))
         return {"rows": rows.total(),
                 "configs": {config: {"rows": rows[config], "cases": cases[config]} for config in sorted(rows)}}
 
@@ -224,7 +223,7 @@ class Handler(BaseHTTPRequestHandler):
             return 200, log.stats()
         body = self._body()
         try:
-            rows = parse_body(body, log.score_range)
+            rows = parse_body(body, log.score_range, log.ignore_input)
         except RunError as error:  # a row twice in one body is an error of the sender, not a row that is there
             raise Refused(400, str(error)) from None
         try:
@@ -284,6 +283,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=8080, help="port to bind, 0 for a free one (default: %(default)s)")
     parser.add_argument("--score-range", nargs=2, type=score_bound, default=(0, 1), metavar=("LOW", "HIGH"),
                         help="what a score can be (default: 0 1)")
+    parser.add_argument("--ignore-input", action="store_true", help="let the rows of a case have several inputs, as "
+                        "with the prompt in them; swapped ids then pass unseen")
     return parser
 
 
@@ -292,7 +293,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     token = os.environ.get("TRIAL_TOKEN", "").strip()
     if not token and args.host not in LOOPBACK:
         raise RunError(f"{args.host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or keep 127.0.0.1")
-    log = TrialLog(args.log, tuple(args.score_range))
+    log = TrialLog(args.log, tuple(args.score_range), args.ignore_input)
     try:
         server = Collector(args.host, args.port, log, token)
     except (OSError, OverflowError, UnicodeError) as error:  # the last two: for a port, a name that cannot be one

@@ -56,6 +56,7 @@ class Options(NamedTuple):
     plan: Fraction | None = None
     missing: str = "refuse"
     seed: int = SEED
+    tags: tuple[str, ...] = ()  # those to make slices of; none: those whose values repeat
 
 
 # === Pure computation ===
@@ -250,7 +251,9 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
     # One generator serves them all, in this order: the published figures depend on it.
     stream = IndexStream(options.seed)
     overall = overall_figures(found, (before, after), unpaired, stream)
-    slices, adjusted_method, compared = slice_figures(found, trials.slices(pair), unscored, stream)
+    named, note = trials.slices(pair, options.tags)
+    pair = pair._replace(notes=pair.notes + note)
+    slices, adjusted_method, compared = slice_figures(found, named, unscored, stream)
     overall["trial_level_interval_95"] = overall["trial_level_interval_95"] and overall["trial_level_interval_95"]()
 
     pairs = None if unpaired else trial_pairs(pair)
@@ -367,6 +370,10 @@ def build_parser() -> argparse.ArgumentParser:
                       "without a score and cases of one side only, in trial logs (default: refuse)")
     what.add_argument("--skip-broken-lines", action="store_true",
                       help="read the whole rows of a trial log, list the others")
+    what.add_argument("--ignore-input", action="store_true", help="pair cases of trial logs by task_id alone, though "
+                      "their inputs differ, as with the prompt in them; swapped ids then pass unseen")
+    what.add_argument("--tag", action="append", metavar="NAME", help="make slices of this tag; may be repeated "
+                      "(default: of every tag whose values repeat)")
     decision = parser.add_argument_group("the decision; declare it before you look")
     decision.add_argument("--min-gain", type=trials.score_bound, default=Fraction(0), metavar="G",
                           help="the gain worth shipping, in score units (default: 0)")
@@ -394,7 +401,8 @@ def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, A
         baseline, candidate = (harness.read_record(path) for path in names)
         case_set = harness.load_cases(args.cases)
         return compare(baseline, candidate, case_set, options, names), (baseline, candidate, case_set)
-    pair = trials.read_trial_logs(args.trials, *names, tuple(args.score_range), args.skip_broken_lines)
+    pair = trials.read_trial_logs(args.trials, *names, trials.Reading(
+        tuple(args.score_range), args.skip_broken_lines, args.ignore_input))
     return compare_pair(pair, options), pair
 
 
@@ -429,7 +437,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for path in filter(None, (args.out, args.markdown, args.html)):
         files.check_folder(path, *inputs)
     comparison, source = read_inputs(args, Options(args.min_gain, args.margin, args.gate, args.plan, args.missing,
-                                                   args.seed))
+                                                   args.seed, tuple(args.tag or ())))
     if args.out:
         files.write(args.out, format_json(comparison))
     print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")

@@ -243,7 +243,7 @@ def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Calla
     yield ("sign-flip", lambda: intervals.sign_flip(groups, unit),
            (lambda: plain_sign_flip(groups, unit)) if 6 <= len(groups) <= 16 else None, 1)
     unscored = dict.fromkeys(trials.SIDES, [0] * len(ks))
-    yield "slices", lambda: compare.slice_figures(found, trials.slices(pair), unscored, IndexStream(SEED)), None, 1
+    yield "slices", lambda: compare.slice_figures(found, trials.slices(pair)[0], unscored, IndexStream(SEED)), None, 1
 
 
 def row(cases: int, name: str, cost: Cost, slow: float | None) -> list[str]:

@@ -108,9 +108,10 @@ def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[
         yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one cache",
                "make sure that prompt or model did change, and record again without a cache")
     for (name, side), temperature in zip(sides.items(), temperatures):
-        if temperature and _repeats_alike(side):
-            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte, at temperature "
-                   f"{text(temperature)}: perhaps from a cache", "switch the cache off, or record one trial a case")
+        if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
+            at = f"at temperature {text(temperature)}" if temperature else "whatever their seeds"
+            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte, {at}: perhaps "
+                   "from a cache", "switch the cache off, or record one trial a case")
         rise, p_value = _order_effect(side, members)
         if p_value < 0.01:
             yield ("order_effect", f"the {name}'s later trials of the same cases score {text(abs(rise))} "

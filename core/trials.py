@@ -2,10 +2,10 @@
 
     $ printf '{"task_id": "c1", "seed": 0, "config": "%s", "score": 1}\\n' v1 v2 > trials.jsonl
     $ python3 -c "from core import trials; print(trials.read_trial_logs([(None, 'trials.jsonl')], 'v1', 'v2').cases)"
-    [Case(id='c1', source=None, tags=())]
+    [Case(id='c1', source=None, tags=(), input=None)]
 
 `from_records` reads two run records, `read_trial_logs` the plain logs of any other harness, a row a trial. Both give
-a Pair, and nothing after it asks where the scores came from. `check_row` holds the rules of a row, `add_row` those of
+a Pair, and nothing after it asks where the scores came from. `check_row` holds the rules of a row, `Known` those of
 rows among themselves; collector.py refuses by the same. Reads the files it is given, writes none, prints nothing.
 """
 
@@ -14,8 +14,8 @@ import hashlib
 import json
 import os
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -26,12 +26,15 @@ Score = int | Fraction
 
 SIDES = ("baseline", "candidate")
 MEASURES = ("cost_usd", "latency_s", "tokens")
-FACTS = ("cluster", "tags", "input_sha256")  # what a row says of its case, not of its trial
+FACTS = ("cluster", "tags", "input_sha256", "input")  # what a row says of its case, not of its trial
+INPUTS = FACTS[2:]  # those that tell one case from another whatever its id
 ABSENT = "missing"  # the reason of the trial that stands for a case without any
 UNEXPLAINED = "null score without an error"
 SHOWN = 5  # names that a message lists before it counts the rest
 LARGEST = 10**100  # of a score or measure: a variance of larger ones is beyond any float
 REASON_LENGTH = 60  # characters: reasons are counted by their text, and no stack trace comes twice
+KEPT_LENGTH = 20_000  # characters of an input or output that are kept for the page
+MOST_VALUES = 50  # of a tag that makes slices
 
 
 class RowTwice(RunError):
@@ -42,7 +45,7 @@ class Trial(NamedTuple):
     seed: int | str | None
     score: Score | None  # None: there was nothing to score, and reason says why
     reason: str | None
-    output: object
+    output: object  # of a trial log at most KEPT_LENGTH characters, see kept_text()
     measures: dict[str, float]  # of MEASURES, those that were measured
     at: str | None
 
@@ -51,6 +54,7 @@ class Case(NamedTuple):
     id: str
     source: str | None
     tags: tuple[tuple[str, str], ...]  # sorted (tag, value) pairs; the source is none of them
+    input: str | None = None  # of a trial log, as kept_text() returns it; a case set has its own
 
 
 class Side(NamedTuple):
@@ -78,8 +82,16 @@ class Row(NamedTuple):
     id: str
     id_is_number: bool
     config: str
-    facts: tuple[str | None, tuple[tuple[str, str], ...] | None, str | None]
+    facts: tuple[Any, ...]
     trial: Trial
+
+
+class Reading(NamedTuple):
+    """How trial logs are read."""
+
+    score_range: tuple[Score, Score] = (0, 1)
+    skip_broken: bool = False  # leave out the lines that cannot be read, and list them in a note
+    ignore_input: bool = False  # let the inputs of a case differ
 
 
 # === One row ===
@@ -109,10 +121,32 @@ def _row(row: object, where: str, score_range: tuple[Score, Score]) -> Row:
     score = None if reason else _score(row, where, score_range)
     measures = {name: _measure(row[name], name, where) for name in MEASURES if row.get(name) is not None}
     cluster = _text(row, "cluster", where, numbers=True)
-    facts = cluster and cluster.strip(), _tags(row.get("tags"), where), _text(row, "input_sha256", where)
+    facts = (cluster and cluster.strip(), _tags(row.get("tags"), where), _text(row, "input_sha256", where),
+             kept_text(row.get("input")) or None)
+    output = row.get("output")
+    if not isinstance(output, (bool, int, float)):
+        text = kept_text(output)
+        output = text if isinstance(output, str) or text and len(text) > KEPT_LENGTH else output
     return Row(task_id, numbered, config, facts,
-               Trial(_seed(row, where), score, reason or (UNEXPLAINED if score is None else None), None, measures,
+               Trial(_seed(row, where), score, reason or (UNEXPLAINED if score is None else None), output, measures,
                      _text(row, "ts", where, numbers=True)))
+
+
+def kept_text(value: object) -> str | None:
+    """Return an input or output as text: a text as it is, None for None, else JSON with sorted keys.
+
+    Of one longer than KEPT_LENGTH come so many characters, then its length and sha256: other texts stay other texts.
+
+    >>> kept_text({"b": 1, "a": "é"}), kept_text("x" * 20_001)[19_998:20_040]
+    ('{"a": "é", "b": 1}', 'xx… (20001 characters, sha256 991b716ebf85')
+    """
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    if len(text) <= KEPT_LENGTH:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+    return f"{text[:KEPT_LENGTH]}… ({len(text)} characters, sha256 {digest})"
 
 
 def _text(row: dict[str, Any], field: str, where: str, numbers: bool = False) -> str | None:
@@ -220,42 +254,79 @@ def _tags(tags: object, where: str) -> tuple[tuple[str, str], ...] | None:
 # === Rows among themselves ===
 
 
-def add_row(known: MutableMapping[tuple[Any, ...], Any], side: str, row: Row, where: str, place: str) -> bool:
-    """Take a row of a side into what is known, and tell whether it states just what the case's other rows state.
+class Known:
+    """What the rows so far say: where each row stands, and what was stated first of each case.
 
-    A row that leaves out one of FACTS, or has null, says nothing of it and agrees with all; tags are stated whole, and
-    {} states that there are none. Known maps (side, case id, seed) to a place, (side, case id) to whether that id is a
-    number, (case id,) to its facts, each with the place that stated it first. Place is where the row will be found,
-    where is how an error names it. Raises RowTwice for a row that is there, RunError for ids 1 and "1" on one side and
-    for a row that contradicts another of its case; known is then unchanged.
+    A side is a name of the caller's for those rows that are one run. A row that leaves out one of FACTS, or has null,
+    says nothing of it and agrees with all; tags are stated whole, and {} states that there are none.
     """
-    seed = row.trial.seed
-    if (side, row.id, seed) in known:
-        hint = "number the trials of a case in seed" if seed is None else "keep one of the two"
-        raise RowTwice(f"{where}: config {row.config!r:.60}, task_id {row.id!r:.60}, seed {seed!r:.60} stands already "
-                       f"at {known[side, row.id, seed]}; {hint}")
-    number, first = known.get((side, row.id), (row.id_is_number, place))
-    if number != row.id_is_number:
-        kinds = ("a number", "text") if row.id_is_number else ("text", "a number")
-        raise RunError(f"{where}: task_id {row.id!r:.60} is {kinds[0]} here and {kinds[1]} at {first}; "
-                       "write one case one way, and give two cases two names")
-    facts, places = known.get((row.id,), (row.facts, (place,) * 3))
-    alike: bool = facts == row.facts
-    if not alike:
+
+    def __init__(self, ignore_input: bool = False):
+        self.ignored = INPUTS if ignore_input else ()
+        self.places: MutableMapping[tuple[str, str, int | str | None], str] = {}  # by side, case id and seed
+        self.kinds: MutableMapping[tuple[str, str], tuple[bool, str]] = {}  # is the id a number, and a place
+        self.facts: MutableMapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {}  # of a case, and their places
+        self.partly: dict[str, None] = {}  # a set in order: cases of which some rows state less than others
+        self.differing: dict[str, None] = {}  # cases with several inputs, where these may differ
+
+    def layer(self) -> "Known":
+        """Return a Known on top of this one: what is added to it is here only once take() was given it."""
+        above = Known(bool(self.ignored))
+        above.places, above.kinds = ChainMap({}, self.places), ChainMap({}, self.kinds)
+        above.facts = ChainMap({}, self.facts)
+        return above
+
+    def take(self, above: "Known") -> None:
+        for mine, layered in ((self.places, above.places), (self.kinds, above.kinds), (self.facts, above.facts)):
+            mine.update(layered.maps[0])  # type: ignore[attr-defined]
+
+    def add(self, side: str, row: Row, where: str, place: str) -> None:
+        """Take in a row of a side. Place is where the row will be found, where is how an error names it.
+
+        Raises RowTwice for a row that is there, RunError for ids 1 and "1" on one side and for a row that contradicts
+        another of its case; nothing is then taken in.
+        """
+        seed = row.trial.seed
+        if (side, row.id, seed) in self.places:
+            hint = "number the trials of a case in seed" if seed is None else "keep one of the two"
+            raise RowTwice(f"{where}: config {row.config!r:.60}, task_id {row.id!r:.60}, seed {seed!r:.60} stands "
+                           f"already at {self.places[side, row.id, seed]}; {hint}")
+        number, first = self.kinds.get((side, row.id), (row.id_is_number, place))
+        if number != row.id_is_number:
+            kinds = ("a number", "text") if row.id_is_number else ("text", "a number")
+            raise RunError(f"{where}: task_id {row.id!r:.60} is {kinds[0]} here and {kinds[1]} at {first}; "
+                           "write one case one way, and give two cases two names")
+        facts = self.facts.get(row.id)
+        if facts is None or facts[0] != row.facts:
+            self.facts[row.id] = self._merged(row, where, place, *(facts or (row.facts, (place,) * len(FACTS))))
+        self.places[side, row.id, seed] = place
+        self.kinds[side, row.id] = number, first
+
+    def _merged(self, row: Row, where: str, place: str, facts: tuple[Any, ...],
+                places: tuple[str, ...]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
         for field, here, there, at in zip(FACTS, row.facts, facts, places):
-            if here is not None and there is not None and here != there:
-                raise RunError(f"{where}: case {row.id!r:.60} has {field} {_shown(here)} here and {_shown(there)} at "
-                               f"{at}; give all rows of a case the same, and two cases two names")
-        places = tuple(place if fact is None else at for fact, at in zip(facts, places))
-        facts = tuple(here if fact is None else fact for here, fact in zip(row.facts, facts))
-    known[side, row.id, seed] = place
-    known[side, row.id] = number, first
-    known[(row.id,)] = facts, places
-    return alike
+            if here == there:
+                continue
+            if here is None or there is None:
+                self.partly[row.id] = None
+            elif field in self.ignored:
+                self.differing[row.id] = None
+            else:
+                raise RunError(
+                    f"{where}: case {row.id!r:.60} has {field} {_shown(here, there)} here and {_shown(there, here)} at "
+                    f"{at}; give all rows of a case the same, and two cases two names" + (
+                        "; where inputs differ on purpose, as with the prompt in them, --ignore-input pairs by task_id "
+                        "alone, and then swapped ids pass unseen" if field in INPUTS else ""))
+        return (tuple(here if fact is None else fact for here, fact in zip(row.facts, facts)),
+                tuple(place if fact is None else at for fact, at in zip(facts, places)))
 
 
-def _shown(fact: str | tuple[tuple[str, str], ...]) -> str:
-    return f"{fact!r:.60}" if isinstance(fact, str) else _some([f"{tag}={value}" for tag, value in fact]) or "none"
+def _shown(fact: str | tuple[tuple[str, str], ...], other: Any) -> str:
+    """Return a fact in a few words: of a long text the part that the other has not."""
+    if not isinstance(fact, str):
+        return _some([f"{tag}={value}" for tag, value in fact]) or "none"
+    alike = len(os.path.commonprefix([fact, other]))
+    return f"{fact!r:.60}" if alike < 40 else f"…{fact[alike - 20:]!r:.60}"
 
 
 # === Trial logs ===
@@ -283,8 +354,72 @@ def read_lines(data: bytes, path: str, broken: list[tuple[str, str]]) -> Iterato
                 yield where, value
 
 
+class _Rows:
+    """The rows of two configs, read file by file."""
+
+    def __init__(self, names: tuple[str, str], how: Reading):
+        self.names, self.how = names, how
+        self.known = Known(how.ignore_input)
+        self.trials: dict[str, dict[str, list[Trial]]] = {side: {} for side in SIDES}
+        self.logs: dict[str, list[dict[str, str]]] = {side: [] for side in SIDES}
+        self.there: dict[str, set[str]] = {side: set() for side in SIDES}  # the configs of the files of a side
+        self.broken: list[tuple[str, str]] = []
+        self.unexplained: list[str] = []
+        self.whole = 0  # lines that could be read
+
+    def read(self, only: str | None, path: str) -> None:
+        """Take in the rows of a file that serves one side, or both."""
+        data = read_bytes(path)
+        served = {name: side for name, side in zip(self.names, SIDES) if only in (None, side)}
+        found = set()
+        for where, value in read_lines(data, path, self.broken):
+            self.whole += 1
+            config = value.get("config") if isinstance(value, dict) else None
+            if isinstance(config, str) and config.strip():
+                found.add(config)
+                if config not in served:
+                    continue
+            self._take(served, check_row(value, where, self.how.score_range), where)
+        for config, side in served.items():
+            self.there[side] |= found
+            if config in found:
+                self.logs[side].append({"name": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()})
+
+    def _take(self, served: dict[str, str], row: Row, where: str) -> None:
+        side = served[row.config]
+        self.known.add(side, row, where, where)
+        if row.trial.reason == UNEXPLAINED:
+            self.unexplained.append(where)
+        self.trials[side].setdefault(row.id, []).append(row.trial)
+
+    def cases(self) -> list[Case]:
+        """Return the cases in the order of the baseline's rows, then the candidate's."""
+        cases = []
+        for case_id in self.trials["baseline"] | self.trials["candidate"]:
+            cluster, tags, _, asked = self.known.facts[case_id][0]
+            cases.append(Case(case_id, cluster, tags or (), asked))
+        return cases
+
+    def notes(self, cases: Sequence[Case]) -> list[dict[str, str]]:
+        """Return what was decided in reading; broken lines are taken as left out."""
+        kinds = [[self.known.kinds.get((side, case.id), (None,))[0] for side in SIDES] for case in cases]
+        mixed = [case.id for case, kind in zip(cases, kinds) if True in kind and False in kind]
+        return [
+            *_note("broken_lines", "lines that could not be read were left out",
+                   _some([f"{os.path.basename(where)}: {why}" for where, why in self.broken], 20),
+                   "what was lost there is in no figure; repair the log or record those trials again"),
+            *_note("unexplained_null", UNEXPLAINED, _some(map(os.path.basename, self.unexplained)),
+                   "it is unscored; write the error beside it"),
+            *_note("facts_on_some_rows", f"{', '.join(FACTS[:-1])} or {FACTS[-1]} stand on some rows of a case only",
+                   _some(self.known.partly), "the rows that have them are believed; write them on every row"),
+            *_note("inputs_ignored", "cases whose inputs differ, which were paired by their ids alone",
+                   _some(self.known.differing), "see that the ids name the same cases: swapped ones pass unseen"),
+            *_note("ids_as_text", "ids are numbers on one side and text on the other", _some(mixed),
+                   "they pair by their digits; see that they name the same cases")]
+
+
 def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, candidate: str,
-                    score_range: tuple[Score, Score] = (0, 1), skip_broken: bool = False) -> Pair:
+                    how: Reading = Reading()) -> Pair:
     """Return the rows of two configs in trial logs as a Pair; every row is there, unscored ones included.
 
     Each path comes with the side it serves, or None for both. Cases stand in the order of the baseline's rows, then the
@@ -295,65 +430,26 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
     if baseline == candidate and any(side is None for side, _ in paths):
         raise RunError(f"baseline and candidate are both {baseline!r:.60}; name two configs, or give a file for each "
                        "(baseline=FILE and candidate=FILE)")
-    known: dict[tuple[Any, ...], Any] = {}
-    trials: dict[str, dict[str, list[Trial]]] = {side: {} for side in SIDES}
-    logs: dict[str, list[dict[str, str]]] = {side: [] for side in SIDES}
-    there: dict[str, set[str]] = {side: set() for side in SIDES}
-    broken: list[tuple[str, str]] = []
-    unexplained: list[str] = []
-    partly: dict[str, None] = {}  # a set in order
-    whole = 0
+    rows = _Rows(names, how)
     for only, path in paths:
-        data = read_bytes(path)
-        served = {name: side for name, side in zip(names, SIDES) if only in (None, side)}
-        found = set()
-        for where, value in read_lines(data, path, broken):
-            whole += 1
-            config = value.get("config") if isinstance(value, dict) else None
-            if isinstance(config, str) and config.strip():
-                found.add(config)
-                if config not in served:
-                    continue
-            row = check_row(value, where, score_range)
-            side = served[row.config]
-            if not add_row(known, side, row, where, where):
-                partly[row.id] = None
-            if row.trial.reason == UNEXPLAINED:
-                unexplained.append(where)
-            trials[side].setdefault(row.id, []).append(row.trial)
-        for config, side in served.items():
-            there[side] |= found
-            if config in found:
-                logs[side].append({"name": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()})
-    if broken and not skip_broken:
-        raise RunError(f"{': '.join(broken[0])} (broken lines: {len(broken)}, whole rows: {whole}); repair the file, "
-                       "or compare the whole rows with --skip-broken-lines")
+        rows.read(only, path)
+    if rows.broken and not how.skip_broken:
+        raise RunError(f"{': '.join(rows.broken[0])} (broken lines: {len(rows.broken)}, whole rows: {rows.whole}); "
+                       "repair the file, or compare the whole rows with --skip-broken-lines")
     for side, name in zip(SIDES, names):
-        if not trials[side]:
+        if not rows.trials[side]:
             files = _some([path for only, path in paths if only in (None, side)])
             raise RunError(f"no row of the {side} {name!r:.60} in {files}; name one of the configs there: "
-                           f"{_some(sorted(there[side]), 20) or 'none'}")
-    cases = [Case(case_id, known[(case_id,)][0][0], known[(case_id,)][0][1] or ())
-             for case_id in trials["baseline"] | trials["candidate"]]
-    kinds = [[known.get((side, case.id), (None,))[0] for side in SIDES] for case in cases]
-    mixed = [case.id for case, kind in zip(cases, kinds) if True in kind and False in kind]
+                           f"{_some(sorted(rows.there[side]), 20) or 'none'}")
+    cases = rows.cases()
     sides = [Side(dict.fromkeys(SYSTEM_FIELDS) | {"name": name, "mode": "recorded"},
-                  [sorted(trials[side].get(case.id, []), key=_seed_order) for case in cases], logs[side])
+                  [sorted(rows.trials[side].get(case.id, []), key=_seed_order) for case in cases], rows.logs[side])
              for side, name in zip(SIDES, names)]
     # There is no case file: its name is that of the logs, its identity that of what they say of the cases.
-    identity = json.dumps(sorted(cases, key=lambda case: case.id), separators=(",", ":")).encode()
+    identity = json.dumps(sorted(case[:3] for case in cases), separators=(",", ":")).encode()
     case_set = {"name": " + ".join(dict.fromkeys(os.path.basename(path) for _, path in paths)),
                 "sha256": hashlib.sha256(identity).hexdigest()}
-    return Pair(cases, sides[0], sides[1], score_range, case_set, [
-        *_note("broken_lines", "lines that could not be read were left out",
-               _some([f"{os.path.basename(where)}: {why}" for where, why in broken], 20),
-               "what was lost there is in no figure; repair the log or record those trials again"),
-        *_note("unexplained_null", UNEXPLAINED, _some(map(os.path.basename, unexplained)),
-               "it is unscored; write the error beside it"),
-        *_note("facts_on_some_rows", "cluster, tags or input_sha256 stand on some rows of a case only", _some(partly),
-               "the rows that have them are believed; write them on every row"),
-        *_note("ids_as_text", "ids are numbers on one side and text on the other", _some(mixed),
-               "they pair by their digits; see that they name the same cases"), *_seed_note(sides)])
+    return Pair(cases, sides[0], sides[1], how.score_range, case_set, [*rows.notes(cases), *_seed_note(sides)])
 
 
 def _seed_order(trial: Trial) -> tuple[int, int, str]:
@@ -489,10 +585,35 @@ def sources(pair: Pair) -> list[int]:
             for i, case in enumerate(pair.cases)]
 
 
-def slices(pair: Pair) -> dict[tuple[str, str], list[int]]:
-    """Return the indices of the cases of each slice, {(tag, value): ascending indices}, sorted by tag and value."""
+def repeats(values: Collection[Collection[str]]) -> bool:
+    """Tell whether the values that a tag has, those of each case that has it, repeat so that slices come of them.
+
+    At most MOST_VALUES of them, and at least half of the cases with a value that another case has too.
+
+    >>> repeats([["en"], ["en"], ["fr"]]), repeats([["en"], ["en"], ["fr"], ["de"], ["es"]])
+    (True, False)
+    """
+    counts = Counter(value for case in values for value in set(case))
+    shared = sum(any(counts[value] > 1 for value in case) for case in values)
+    return len(counts) <= MOST_VALUES and 2 * shared >= len(values)
+
+
+def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str], list[int]], list[dict[str, str]]]:
+    """Return the cases of each slice, {(tag, value): ascending indices}, sorted by tag and value, and a note.
+
+    Slices are made of the tags chosen, else of those whose values repeat; the note names the others. Raises RunError
+    for a tag that no case has.
+    """
     members: dict[tuple[str, str], list[int]] = {}
+    values: dict[str, dict[int, list[str]]] = {}
     for i, case in enumerate(pair.cases):
-        for tag_and_value in case.tags:
-            members.setdefault(tag_and_value, []).append(i)
-    return dict(sorted(members.items()))
+        for tag, value in case.tags:
+            members.setdefault((tag, value), []).append(i)
+            values.setdefault(tag, {}).setdefault(i, []).append(value)
+    if absent := [tag for tag in chosen if tag not in values]:
+        raise RunError(f"no case has a tag {absent[0]!r:.60}; choose with --tag one of: "
+                       f"{_some(sorted(values), 20) or 'none'}")
+    kept = chosen or [tag for tag in values if repeats(values[tag].values())]
+    note = _note("tags_set_aside", "tags whose values hardly repeat, and which are no slices",
+                 "" if chosen else _some(sorted(values.keys() - set(kept)), 20), "choose such a tag with --tag NAME")
+    return {key: members[key] for key in sorted(members) if key[0] in kept}, note

@@ -126,9 +126,15 @@ class ServerTest(CollectorTest):
             '{"task_id": "c2", "seed": 1, "config": "A", "score": 1}',
             '{"task_id": "c2", "seed": 2, "config": "A", "score": null, "error": "503"}'])
 
+    def test_inputs_of_a_case_may_differ_where_that_is_wanted(self):
+        self.start("--ignore-input")
+        for config in "AB":
+            self.assertEqual(self.ask(row(config=config, output="x", input=config))[0], 202)
+        self.assertEqual(self.lines()[1][44:], '"score": 1, "input": "B", "output": "x"}')
+
     def test_bad_bodies_are_refused_with_the_reason_and_leave_nothing(self):
         self.start()
-        self.ask(row("c0", cluster="s1"))
+        self.ask(row("c0", cluster="s1", input="q", output={"a": "b"}))
         for body, reason in (
                 (row(score=2), "outside [0, 1]"), (row(score="1"), "not a number"), (row(score=None), "send the error"),
                 (row(task_id=1.5), "task_id"), ("[1]", "not an object"), ("nonsense", "not JSON"), (" \n", "no row"),
@@ -136,6 +142,7 @@ class ServerTest(CollectorTest):
                 (ndjson(row("n1"), row("n1")), "body:2: config 'A'"), ("[" * 100000, "nested too deeply"),
                 (json.dumps(row("n1"))[:-9] + "\n" + json.dumps(row("n2")), "body:1: not JSON"),
                 (row("c0", 1, cluster="s2"), "trials.jsonl:1"), (row("\ud800"), "surrogate"),
+                (row("c0", config="B", input="r"), "--ignore-input"),
                 ('{"score": ' + "9" * 5000 + "}", "thousands of digits")):
             status, answer = self.ask(body)
             self.assertEqual(status, 400, answer)

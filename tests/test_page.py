@@ -230,7 +230,7 @@ class PageTest(unittest.TestCase):
                 self.score, self.seed, self.reason, self.output = score, seed, reason, None
 
         class Pair:
-            cases = (type("Case", (), {"id": "c", "source": None}),)
+            cases = (type("Case", (), {"id": "c", "source": None, "input": None}),)
             sides = (type("Side", (), {"trials": [[Trial(0.25), Trial(1, 2)]]}), type("Side", (), {"trials": [
                 [Trial(0.75), Trial(None, 3, "timeout")]]}))
 

@@ -1,6 +1,8 @@
 """Does the reader take what a trial log says, exactly, and refuse what it cannot mean?"""
 
+import contextlib
 import doctest
+import io
 import json
 import os
 import random
@@ -11,7 +13,9 @@ from fractions import Fraction
 from unittest import mock
 
 
+import compare
 from core import trials
+from core.files import run_command
 from harness import Case as SetCase
 from harness import CaseSet, RunError
 from core.trials import Trial
@@ -45,7 +49,8 @@ class LogTest(unittest.TestCase):
 
     def read(self, *contents, baseline="A", candidate="B", sides=None, **options):
         paths = [self.file(content, f"{chr(97 + i)}.jsonl") for i, content in enumerate(contents)]
-        return trials.read_trial_logs(list(zip(sides or [None] * len(paths), paths)), baseline, candidate, **options)
+        return trials.read_trial_logs(list(zip(sides or [None] * len(paths), paths)), baseline, candidate,
+                                      trials.Reading(**options))
 
     def refused(self, *contents, **options):
         with self.assertRaises(RunError) as caught:
@@ -169,11 +174,24 @@ class OneRowTest(unittest.TestCase):
         self.assertEqual(trials.score_bound("-1e100"), -10**100)
         self.assertIn("up to 1e100", self.refused(cost_usd=1e101))
 
+    def test_input_and_output_are_kept_and_those_too_long_in_part(self):
+        for given, asked, output in ((..., None, None), (None, None, None), ("", None, ""), ("q", "q", "q"),
+                                     ({"b": 1, "a": [2]}, '{"a": [2], "b": 1}', {"b": 1, "a": [2]}), (0.5, "0.5", 0.5),
+                                     ("\ud800", "\ud800", "\ud800")):
+            row = self.row(input=given, output=given)
+            self.assertEqual((row.facts[3], row.trial.output), (asked, output))
+        long = "x" * trials.KEPT_LENGTH
+        for one, other in ((long + "1", long + "2"), ([long, 1], [long, 2]), (long + "\ud800", long + "\ud801")):
+            rows = [self.row(input=value, output=value) for value in (one, other)]
+            self.assertEqual(len({(row.facts[3], row.trial.output) for row in rows}), 2)
+            self.assertLess(len(rows[0].trial.output), trials.KEPT_LENGTH + 120)
+        self.assertEqual(self.row(output=long).trial.output, long)
+
     def test_value_too_deep_to_be_shown_is_refused_in_words(self):
         deep = []
         for _ in range(100_000):
             deep = [deep]
-        for field in ("score", "error", "tags"):
+        for field in ("score", "error", "tags", "input", "output"):
             self.assertIn("nested too deeply", self.refused(**{field: deep}))
 
     def test_row_that_is_no_object_is_refused(self):
@@ -239,11 +257,33 @@ class RowsTest(LogTest):
         for field, one, other in (("cluster", "s1", "s2"), ("input_sha256", "aa", "bb"),
                                   ("tags", {"k": "x"}, {"k": "y"}), ("tags", {"k": "x"}, {}),
                                   ("tags", {"k": "x"}, {"k": None}),
-                                  ("tags", {"k": ["x", "y"]}, {"k": "x"}), ("tags", {"k": True}, {"k": "True"})):
+                                  ("tags", {"k": ["x", "y"]}, {"k": "x"}), ("tags", {"k": True}, {"k": "True"}),
+                                  ("input", "x", "y"), ("input", {"q": 1}, {"q": 2})):
             for config in "AB":  # between the rows of one side, and between the sides
                 text = self.refused([line(**{field: one}), line(seed=1, config=config, **{field: other})])
                 self.assertIn(f"a.jsonl:2: case 'c0' has {field}", text)
                 self.assertIn("at a.jsonl:1", text)
+
+    def test_swapped_ids_are_refused_by_their_inputs_unless_these_are_ignored(self):
+        rows = [line(task_id, config=config, input=f"{'a' * 50} {asked} in the middle of it")
+                for config, ids in (("A", "12"), ("B", "21")) for task_id, asked in zip(ids, ("alpha", "beta"))]
+        text = self.refused(rows)
+        self.assertIn("a.jsonl:3: case '2' has input …'aaaaaaaaaaaaaaaaaaa alpha in the middle of it' here and "
+                      "…'aaaaaaaaaaaaaaaaaaa beta in the middle of it' at a.jsonl:2; ", text)
+        self.assertIn("--ignore-input pairs by task_id alone", text)
+        pair = self.read(rows, ignore_input=True)
+        self.assertEqual([(note["code"], note["message"][-4:]) for note in pair.notes], [("inputs_ignored", "2, 1")])
+        self.assertIn(" alpha", pair.cases[0].input)
+        rows = [line(input_sha256="a"), line(config="B", input_sha256="b")]
+        self.assertIn("--ignore-input", self.refused(rows))
+        self.read(rows, ignore_input=True)
+        self.assertNotIn("--ignore-input", self.refused([line(cluster="a"), line(config="B", cluster="b")]))
+
+    def test_inputs_and_outputs_are_of_cases_and_trials_and_change_no_identity(self):
+        plain = self.read(both())
+        pair = self.read(both(input={"q": "x"}, output=["y"]))
+        self.assertEqual((pair.cases[0].input, pair.baseline.trials[0][0].output), ('{"q": "x"}', ["y"]))
+        self.assertEqual(pair.case_set, plain.case_set)
 
     def test_facts_that_say_the_same_agree(self):
         for one, other in (({"k": True}, {"k": "true"}), ({"k": ["x"]}, {"k": "x"}), ({"k": None}, {}),
@@ -348,7 +388,7 @@ class BytesTest(LogTest):
                 damaged[at:at + rng.randrange(8)] = rng.choice(pieces)
             try:
                 with mock.patch("core.trials.read_bytes", return_value=bytes(damaged)):
-                    pair = trials.read_trial_logs([(None, "log")], "A", "B", skip_broken=rng.random() < 0.5)
+                    pair = trials.read_trial_logs([(None, "log")], "A", "B", trials.Reading(skip_broken=rng.random() < 0.5))
             except RunError:
                 continue
             json.dumps([case.id for case in pair.cases], ensure_ascii=False).encode()
@@ -438,8 +478,54 @@ class GroupsTest(LogTest):
     def test_slices_are_sorted_and_a_missing_tag_is_none(self):
         tags = {"a": {"lang": "fr", "hard": True}, "b": {"lang": ["en", "fr"]}, "c": {"lang": None}, "d": None}
         rows = [text for task_id in tags for text in both(task_id, tags=tags[task_id])]
-        self.assertEqual(list(trials.slices(self.read(rows)).items()),
-                         [(("hard", "true"), [0]), (("lang", "en"), [1]), (("lang", "fr"), [0, 1])])
+        members, notes = trials.slices(self.read(rows), ("lang", "hard"))
+        self.assertEqual((list(members.items()), notes), (
+            [(("hard", "true"), [0]), (("lang", "en"), [1]), (("lang", "fr"), [0, 1])], []))
+
+    def test_tags_that_hardly_repeat_are_no_slices_unless_chosen(self):
+        def read(values):
+            return self.read([text for i, value in enumerate(values)
+                              for text in both(f"c{i}", tags={"t": value, "lang": "en"})])
+
+        for values, kept in ((range(40), False), ([i // 2 for i in range(100)], True),
+                             ([i // 2 for i in range(102)], False), ([0, 0, 1, 2], True), ([0, 0, 1, 2, 3], False),
+                             ([["a", i] for i in range(50)], False), ([["a", i] for i in range(49)], True),
+                             ([None, None, None, "x"], False), (["x"], False)):
+            members, notes = trials.slices(read(values))
+            self.assertEqual("t" in {tag for tag, _ in members}, kept, values)
+            if len(values) > 1:
+                self.assertEqual([(note["code"], note["message"][-3:]) for note in notes],
+                                 [] if kept else [("tags_set_aside", ": t")])
+            members, notes = trials.slices(read(values), ["t"])
+            self.assertEqual(({tag for tag, _ in members}, notes), ({"t"}, []))
+        with self.assertRaisesRegex(RunError, "no case has a tag 'url'; choose with --tag one of: lang, t"):
+            trials.slices(read([0]), ["url"])
+
+
+class CommandTest(LogTest):
+    """What compare.py makes of the options that concern the reader."""
+
+    def run_compare(self, rows, *options):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = run_command(lambda: compare.main(["A", "B", "--trials", self.file(rows), "--json", *options]))
+        return status, out.getvalue() and json.loads(out.getvalue()), err.getvalue()
+
+    def test_tags_are_chosen_by_their_values_or_by_name(self):
+        rows = [text for i in range(12) for text in both(f"c{i}", tags={"lang": "fr" if i % 2 else "en", "url": i})]
+        _, comparison, err = self.run_compare(rows)
+        self.assertEqual(list(comparison["slices"]), ["lang"])
+        self.assertEqual(err.count("url"), 1)
+        _, comparison, err = self.run_compare(rows, "--tag", "url")
+        self.assertEqual((list(comparison["slices"]), len(comparison["slices"]["url"])), (["url"], 12))
+        self.assertEqual(self.run_compare(rows, "--tag", "ulr")[0], 1)
+
+    def test_inputs_that_differ_are_refused_or_ignored(self):
+        rows = [*both("c0"), line("c1", input="x"), line("c1", config="B", input="y")]
+        self.assertEqual(self.run_compare(rows)[0], 1)
+        status, comparison, _ = self.run_compare(rows, "--ignore-input")
+        self.assertEqual((status, comparison["overall"]["cases"]), (0, 2))
+        self.assertIn("inputs_ignored", [warning["code"] for warning in comparison["warnings"]])
 
 
 class RecordsTest(unittest.TestCase):

@@ -67,7 +67,7 @@ def pair_panel(pair: Any) -> list[dict[str, Any]]:
     for case, *sides in zip(pair.cases, *(side.trials for side in pair.sides)):
         left, right = ({i if trial.seed is None else f"{trial.seed}": trial for i, trial in enumerate(trials)}
                        for trials in sides)
-        rows.append({"case_id": case.id, "source": case.source, "input": None, "expected": None, "trials": [
+        rows.append({"case_id": case.id, "source": case.source, "input": case.input, "expected": None, "trials": [
             {"seed": seed if isinstance(seed, str) else None, "baseline": outcome(left.get(seed)),
              "candidate": outcome(right.get(seed))} for seed in {**left, **right}]})
     return rows

@@ -22,7 +22,7 @@ import argparse
 import tempfile
 from collections.abc import Callable, Sequence
 
-from core.files import command_parser, run_command
+from core.files import add_verb, command_parser, run_command
 from importers.inspect_ai import cmd_inspect
 from importers.lm_eval import cmd_lm_eval
 from importers.promptfoo import cmd_promptfoo
@@ -34,8 +34,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "convert.py")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="inspect | lm-eval | promptfoo | csv")
 
-    def verb(name: str, run: Callable[..., None], what: str) -> Callable[..., argparse.Action]:
-        command = verbs.add_parser(name, help=what)
+    def verb(name: str, run: Callable[..., None], what: str, example: str) -> Callable[..., argparse.Action]:
+        command = add_verb(verbs, name, f"Convert {what}, into a plain trial log.", f"python3 convert.py {name} {example}")
         command.set_defaults(command=run)
         command.add_argument("logs", nargs="+", metavar="FILE", help=what)
         command.add_argument("--cluster", metavar="FIELD", help="field (metadata, doc, variable, column) of the source")
@@ -46,16 +46,20 @@ def build_parser() -> argparse.ArgumentParser:
             command.add_argument("--no-hash", action="store_true", help="no input_sha256: inputs differ on purpose")
         return command.add_argument
 
-    option = verb("inspect", cmd_inspect, "logs of Inspect, .eval or .json")
+    option = verb("inspect", cmd_inspect, "logs of Inspect, .eval or .json",
+                  "logs/v1.eval logs/v2.eval --scorer match > trials.jsonl")
     option("--scorer", metavar="NAME", help="which score, where there are several")
     option("--unfinished", action="store_true", help="convert a log that lacks samples, as far as it goes")
-    option = verb("lm-eval", cmd_lm_eval, "samples_*.jsonl, written with --log_samples")
+    option = verb("lm-eval", cmd_lm_eval, "lm-eval's samples_*.jsonl, written with --log_samples",
+                  "results/*/samples_*.jsonl --metric acc > trials.jsonl")
     option("--metric", metavar="NAME", help="which metric, where there are several")
     option("--filter", metavar="NAME", help="which filter, where there are several")
     option("--seed", type=int, default=1, metavar="N", help="number of this run (default: %(default)s)")
-    option = verb("promptfoo", cmd_promptfoo, "results as JSON")
+    option = verb("promptfoo", cmd_promptfoo, "an output file of promptfoo, JSON",
+                  "results.json > trials.jsonl")
     option("--metric", default="score", metavar="NAME", help="score, pass or a named score (default: %(default)s)")
-    option = verb("csv", cmd_csv, "tables with a line a trial")
+    option = verb("csv", cmd_csv, "CSV tables with a line a trial",
+                  "scores.csv --case task --trial run --config model --score correct > trials.jsonl")
     for name in ("case", "config", "score"):
         option(f"--{name}", required=True, metavar="COLUMN", help=f"column of the {name}")
     option("--trial", metavar="COLUMN", help="column of the trial's number (default: 1)")

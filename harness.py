@@ -29,8 +29,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from core.files import (
-    LIST, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, check_fields, check_folder, command_parser, decode,
-    expect, identify, json_line, kind_of, parse_json, read_bytes, write,
+    LIST, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_folder, command_parser,
+    decode, expect, identify, json_line, kind_of, parse_json, read_bytes, write,
 )
 from core.files import read_json as read_json
 
@@ -638,13 +638,16 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "harness.py")
     verbs = parser.add_subparsers(required=True, metavar="run | replay | check")
-    run = verbs.add_parser("run", help="an offline system straight into a run record")
+    run = add_verb(verbs, "run", "Send the cases through an offline system, straight into a run record.",
+                   "python3 harness.py run --cases cases-robustness.json --system triage_task:rules --out runs/rules.json")
     add_run_options(run)
-    again = verbs.add_parser("replay", help="a log, or all shards of one run, into a run record")
-    again.add_argument("logs", nargs="+", metavar="LOG")
+    again = add_verb(verbs, "replay", "Grade the answers of a log, or of all shards of one run, into a run record.",
+                     "python3 harness.py replay recorded/my.jsonl --cases cases-robustness.json --out runs/my.json")
+    again.add_argument("logs", nargs="+", metavar="LOG", help="a sealed log, or the logs of all shards of one run")
     again.add_argument("--cases", required=True, metavar="FILE", help="the case set it was recorded with")
-    check = verbs.add_parser("check", help="is this case set, log or run record sound?")
-    check.add_argument("file", metavar="FILE")
+    check = add_verb(verbs, "check", "Say whether a case set, a log or a run record is sound.",
+                     "python3 harness.py check recorded/my.jsonl")
+    check.add_argument("file", metavar="FILE", help="a case set, a log or a run record")
     check.add_argument("--task", default="triage_task", metavar="MODULE", help="for a case set (default: %(default)s)")
     for verb, command in ((run, cmd_run), (again, cmd_replay), (check, cmd_check)):
         verb.set_defaults(command=command)

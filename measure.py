@@ -412,11 +412,13 @@ def cmd_coverage(args: argparse.Namespace) -> int:
 def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "measure.py")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="speed | coverage")
-    speed = verbs.add_parser("speed", help="processor time and memory of each stage")
+    speed = files.add_verb(verbs, "speed", "Print the processor time and memory of each stage of a comparison.",
+                           "python3 measure.py speed --cases 44 1000")
     speed.add_argument("--cases", type=int, nargs="+", default=[BUNDLED, 1000, 10_000, 100_000], metavar="N",
                        help=f"numbers of cases, {BUNDLED} for the bundled runs (default: 44 1000 10000 100000)")
     speed.set_defaults(command=cmd_speed)
-    coverage = verbs.add_parser("coverage", help="how often intervals and verdicts are right")
+    coverage = files.add_verb(verbs, "coverage", "Print how often intervals and verdicts are right, in simulated worlds.",
+                              "python3 measure.py coverage --worlds 20 --groups 6 9")
     coverage.add_argument("--worlds", type=int, default=100, metavar="N",
                           help="worlds of each kind, number and sizes of sources, and trials (default: %(default)s)")
     coverage.add_argument("--groups", type=int, nargs="+", default=[6, 9, 12, 20, 50], metavar="G",

@@ -14,7 +14,9 @@ import io
 import json
 import math
 import os
+import re
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -232,7 +234,25 @@ def run_command(main: Callable[[], int]) -> int:
 
 
 def command_parser(doc: str | None, prog: str) -> argparse.ArgumentParser:
-    """Return a parser that shows a file's own opening as its help, and knows --version."""
-    parser = argparse.ArgumentParser(prog=prog, description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--version", action="version", version=f"%(prog)s {TOOL_VERSION}")
+    """Return a parser that knows --version; its help holds a file's first line, first command and exit statuses.
+
+    The whole of `doc`, a file's opening docstring, is longer than a screen.
+    """
+    doc = doc or ""  # python3 -OO keeps none
+    example = re.search(r"^    \$ (.*(?:\\\n.*)*)", doc, re.MULTILINE)
+    status = re.search(r"Exit status:.*?(?=\n\n|\Z)", doc, re.DOTALL)
+    parser = argparse.ArgumentParser(prog=prog, **_help_texts(doc.partition("\n\n")[0], example[1] if example else ""))
+    parser.epilog = textwrap.fill(" ".join(status[0].split()), 79) if status else None
+    parser.add_argument("--version", action="version", version=f"%(prog)s {TOOL_VERSION}", help="print the version")
     return parser
+
+
+def add_verb(verbs: Any, name: str, what: str, example: str) -> argparse.ArgumentParser:
+    """Add a verb to a command's subparsers and return its parser; `what` and `example` stand in its help."""
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=what, **_help_texts(what, example))
+    return parser
+
+
+def _help_texts(what: str, example: str) -> dict[str, Any]:
+    shown = f"\n\nexample:\n    {example}" if example else ""
+    return {"description": textwrap.fill(what, 79) + shown, "formatter_class": argparse.RawDescriptionHelpFormatter}

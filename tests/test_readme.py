@@ -27,12 +27,15 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEED_A_SERVER = ("collector.py", "measure.py", "model_triage.py")  # or show figures that vary
 HALVES = ("gpt-4o.trials01", "gpt-4o.trials23", "--trials", "recorded/taubench-airline-aa.jsonl")
 AT_ONCE = 2  # pages run at the same time
+COMMANDS = ("bench", "collector", "compare", "convert", "harness", "measure", "report")
+SCREEN_LINES = 60
 
 
 def read(name):
@@ -107,15 +110,17 @@ def run_pages(texts):
         yield from pool.map(run_page, texts)
 
 
+def parsers(name):
+    """Return the parser of a command of the project and those of its verbs, as (how it is called, parser) pairs."""
+    top = importlib.import_module(name).build_parser()
+    verbs = [action.choices for action in top._actions if isinstance(action, argparse._SubParsersAction)]
+    return [(name, top), *((f"{name} {verb}", parser) for choices in verbs for verb, parser in choices.items())]
+
+
 @functools.cache
 def options(name):
     """Return the options of a command of the project, those of its verbs among them."""
-    parsers, found = [importlib.import_module(name).build_parser()], {"--help"}
-    for parser in parsers:
-        for action in parser._actions:
-            found.update(action.option_strings)
-            parsers.extend(action.choices.values() if isinstance(action, argparse._SubParsersAction) else [])
-    return found
+    return {option for _, parser in parsers(name) for action in parser._actions for option in action.option_strings}
 
 
 HAVE_SIDES = ((), ("logs",), ("incomplete",), ("consistency",), ("shared_luck",))  # below them stand both sides alike
@@ -218,6 +223,23 @@ class ManualTest(unittest.TestCase):
 
     def test_readme_is_short(self):
         self.assertLessEqual(len(read("README.md").splitlines()), 220)
+
+
+class HelpTest(unittest.TestCase):
+    def test_every_help_has_a_purpose_an_example_and_explained_arguments(self):
+        for command in COMMANDS:
+            for called, parser in parsers(command):
+                with self.subTest(called):
+                    self.assertRegex(parser.description, r"\A[A-Z][^\0]*[.?]\n\nexample:\n    python3 ")
+                    self.assertEqual([action.dest for action in parser._actions if not action.help
+                                      and not isinstance(action, argparse._SubParsersAction)], [])
+
+    def test_every_help_fits_a_screen(self):
+        with unittest.mock.patch.dict(os.environ, COLUMNS="80"):
+            for command in COMMANDS:
+                for called, parser in parsers(command):
+                    with self.subTest(called):
+                        self.assertLessEqual(len(parser.format_help().splitlines()), SCREEN_LINES)
 
 
 def load_tests(loader, tests, pattern):

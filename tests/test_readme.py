@@ -47,7 +47,7 @@ def read(name):
 def pages():
     """Return the pages of the manual, as paths from the project's top."""
     names = sorted(os.listdir(os.path.join(HERE, "docs")))
-    return ["README.md", *(f"docs/{name}" for name in names if name.endswith(".md"))]
+    return ["README.md", "CONTRIBUTING.md", *(f"docs/{name}" for name in names if name.endswith(".md"))]
 
 
 def sources():

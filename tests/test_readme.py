@@ -91,7 +91,7 @@ def run_page(text):
     """Run one page in a fresh copy of the project; return [(block, [(command, shown, printed), ...]), ...]."""
     done = []
     with tempfile.TemporaryDirectory() as folder:
-        ignore = shutil.ignore_patterns(".*", "__pycache__", "*.tmp", "test_*.py", "*.png")
+        ignore = shutil.ignore_patterns(".*", "*.tmp", "test_*.py", "*.png")
         project = shutil.copytree(HERE, os.path.join(folder, "project"), ignore=ignore)
         for kind, name, block in BLOCK.findall(text):
             if kind == "console" and not name:

@@ -19,6 +19,8 @@ recorded is kept), 2 bad usage, 130 interrupted (what is finished is kept).
 import os
 import sys
 
+if sys.version_info < (3, 11):
+    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
@@ -271,7 +273,7 @@ class Progress:
 
     def retried(self, reason: str) -> None:
         """Count a retry. Called by the workers, who draw nothing: the line shows it within a tick."""
-        self.retries, self.trouble = self.retries + 1, " ".join(reason.split())
+        self.retries, self.trouble = self.retries + 1, files.line_of(reason)
 
     def step(self, verdict: str) -> None:
         self.verdicts[verdict] += 1
@@ -290,7 +292,7 @@ class Progress:
 
     def note(self, text: str) -> None:
         self.clear()
-        self._write(f"{text}\n")
+        self._write(f"{files.line_of(text)}\n")
 
     def clear(self) -> None:
         """Take the drawn line away, so that an error or warning begins on an empty one."""
@@ -299,9 +301,8 @@ class Progress:
 
     def _write(self, text: str) -> None:
         if not self.quiet:
-            with contextlib.suppress(OSError):  # the terminal or pipe has gone; the recording goes on
-                self.stream.write(text)
-                self.stream.flush()
+            self.stream.write(text)
+            self.stream.flush()
 
 
 def duration(seconds: float) -> str:
@@ -365,7 +366,8 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
     try:
         run_all(missing, patient(work, args.retries, stop, wait or stop.wait, random.random, progress.retried),
                 args.workers, stop, keep, progress.show)
-        if changed := changed_model(system):
+        changed = changed_model(system)
+        if changed:
             writer.append({"type": "changed", "model": changed, "at": harness.utc(clock())})
         writer.seal()
     except BaseException as stopped:
@@ -424,14 +426,14 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     for warning in run_warnings(log.rows, task, {case.id: case for case in cases}):
         tell(f"warning: {warning}")
     if n > 1:
-        print(f"wrote {args.log}, shard {k}/{n}; join all {n} with harness.py replay")
+        print(files.line_of(f"wrote {args.log}, shard {k}/{n}; join all {n} with harness.py replay"))
         return 0
     run = harness.replay([log], case_set, task)
     try:
         files.write(out, harness.record_text(run))
     except RunError as error:
         raise RunError(f"{error}; {args.log} is whole: make its record with harness.py replay") from None
-    print(f"{harness.format_counts(run)}; wrote {args.log} and {out}")
+    print(files.line_of(f"{harness.format_counts(run)}; wrote {args.log} and {out}"))
     return 0
 
 

@@ -20,6 +20,8 @@ SIGTERM, 1 refused (one `error:` line), 2 bad usage, 130 interrupted.
 import os
 import sys
 
+if sys.version_info < (3, 11):
+    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
@@ -36,7 +38,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from core.files import TOOL_VERSION, RunError, command_parser, decode, json_line, parse_json, run_command
+from core.files import TOOL_VERSION, RunError, command_parser, decode, json_line, parse_json, run_command, tell
 from core.trials import UNEXPLAINED, Known, Row, RowTwice, Score, check_row, read_lines, score_bound
 
 FIELDS = ("task_id", "seed", "config", "score", "error", "cluster", "tags", "cost_usd", "latency_s", "tokens", "ts",
@@ -117,7 +119,8 @@ class TrialLog:
         whole = data.rfind(b"\n") + 1
         while data.endswith(MORE, 0, whole):
             whole = data.rfind(b"\n", 0, whole - 1) + 1
-        if torn := data[whole:]:
+        torn = data[whole:]
+        if torn:
             with open(self.path + ".torn", "ab") as aside:
                 aside.write(torn if torn.endswith(b"\n") else torn + b"\n")
                 aside.flush()
@@ -232,7 +235,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(409 if isinstance(error, RowTwice) else 400, str(error)) from None
         except OSError as error:
             reason = f"{error.strerror or error}; nothing of it was kept, send it again later"
-            print(f"{log.path}: {reason}", file=sys.stderr)
+            tell(f"{log.path}: {reason}")
             raise Refused(503, reason, {"Retry-After": "5"}) from None
         return 202, {"accepted": len(rows)}
 
@@ -246,7 +249,8 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(413, f"the body is beyond {MAX_BODY} bytes; send fewer rows at once")
         deadline = time.monotonic() + self.timeout  # for all of it: drop by drop is slow, too
         body = bytearray()
-        while left := int(length) - len(body):
+        left = int(length)
+        while left:
             self.connection.settimeout(max(deadline - time.monotonic(), 0.001))
             try:
                 part = self.rfile.read1(left)
@@ -255,6 +259,7 @@ class Handler(BaseHTTPRequestHandler):
             if not part:
                 raise Refused(400, f"the body ended {left} bytes early")
             body += part
+            left -= len(part)
         return bytes(body)
 
     def _send(self, status: int, value: dict[str, Any], headers: Mapping[str, str] = {}) -> None:
@@ -302,8 +307,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # shutdown() waits for the loop that the signal interrupts, hence the thread.
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
         host = f"[{args.host}]" if ":" in args.host else args.host
-        print(f"collecting into {args.log} ({log.stats()['rows']} rows) at http://{host}:{server.server_address[1]}",
-              file=sys.stderr, flush=True)
+        tell(f"collecting into {args.log} ({log.stats()['rows']} rows) at http://{host}:{server.server_address[1]}")
         server.serve_forever(poll_interval=0.1)
     return 0
 

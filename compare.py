@@ -14,6 +14,8 @@ line, nothing written), 2 bad usage, 3 done and the --gate was not met, 130 inte
 import os
 import sys
 
+if sys.version_info < (3, 11):
+    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
@@ -156,7 +158,7 @@ def measure_figures(pair: Pair, found: Differences) -> dict[str, Any]:
     """
     figures = {}
     for name, unit in GRID.items():
-        sides: tuple[list[int], list[int]] = [], []
+        sides: tuple[list[int], list[int]] = ([], [])
         sums: dict[int, list[int]] = {}  # the differences by source group
         for group, case in zip(found.group_of, zip(pair.baseline.trials, pair.candidate.trials)):
             measured = [[trial.measures[name] for trial in side if name in trial.measures] for side in case]
@@ -165,7 +167,8 @@ def measure_figures(pair: Pair, found: Differences) -> dict[str, Any]:
                 sides[0].append(before)
                 sides[1].append(after)
                 sums.setdefault(group, []).append(after - before)
-        if n := len(sides[0]):
+        n = len(sides[0])
+        if n:
             mean_before, mean_after = (Fraction(sum(side), n * unit) for side in sides)
             difference = float(mean_after - mean_before)
             groups = [(len(ks), sum(ks)) for ks in sums.values()]
@@ -445,7 +448,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         write_reports(args, comparison, source)
     sys.stdout.flush()  # the result stands before the warnings about it
     for warning in comparison["warnings"]:
-        print(f"warning: {warning['message']}; {warning['advice']}", file=sys.stderr)
+        files.tell(f"warning: {warning['message']}; {warning['advice']}")
     return 3 if comparison["decision"]["gate_met"] is False else 0
 
 

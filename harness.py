@@ -16,6 +16,8 @@ A trial goes: case -> system.respond -> outcome (attempt) -> log line (bench.py)
 import os
 import sys
 
+if sys.version_info < (3, 11):
+    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
@@ -31,7 +33,7 @@ from typing import Any, NamedTuple
 
 from core.files import (
     LIST, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_folder, command_parser,
-    decode, expect, identify, json_line, kind_of, parse_json, read_bytes, write,
+    decode, expect, identify, json_line, kind_of, line_of, parse_json, read_bytes, write,
 )
 from core.files import read_json as read_json
 
@@ -228,7 +230,7 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
     """Return the outcome of one trial: {"output" or "error", "metadata"}, as JSON holds it.
 
     A rejection or a reply without an answer is an outcome; any other exception is the system's bug and goes through,
-    an OSError inside another: a bare one would be taken for the command's own output that has gone.
+    an exit inside another: its status would be the command's, and an OSError, which a full disk raises as well.
     """
     try:
         output, metadata = system.respond(case, trial)
@@ -237,7 +239,7 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
         kind = "Rejection" if isinstance(error, task.rejection) else type(error).__name__
         metadata = getattr(error, "metadata", {})
         outcome = {"error": {"type": kind, "message": str(error)}, "metadata": metadata}
-    except OSError as error:
+    except (OSError, SystemExit) as error:
         raise RuntimeError(f"the system {system.name} broke down on case {case.id!r} trial {trial}") from error
     if not isinstance(metadata, dict):
         raise RunError(f"the system {system.name} returns metadata {metadata!r:.60}, not an object; correct the system")
@@ -338,9 +340,9 @@ def parse_log(data: bytes, where: str) -> Log:
         if kind == "trial" and changed is None:
             _check_outcome(value, here)
             _add(trials, value, here, _CHANGED)
-            if value["seed"] != (seed := trial_seed(value["trial"])):
-                raise RunError(f"{here}: seed {value['seed']} in trial {value['trial']}, whose seed is {seed}; "
-                               f"{_CHANGED}")
+            if value["seed"] != trial_seed(value["trial"]):
+                raise RunError(f"{here}: seed {value['seed']} in trial {value['trial']}, whose seed is "
+                               f"{trial_seed(value['trial'])}; {_CHANGED}")
         elif kind == "changed":
             changed = value
         elif kind == "end":
@@ -470,8 +472,8 @@ def check_trials(units: Collection[Unit], case_ids: Sequence[str], trials: int, 
             raise RunError(f"{where}: case {case_id!r} trial {trial} is not of this run; {advice}")
     missing = len(known) * trials - len(units)
     if missing:
-        case_id, trial = next(unit for case_id in case_ids for trial in range(1, trials + 1)
-                              if (unit := (case_id, trial)) not in units)
+        every = ((case_id, trial) for case_id in case_ids for trial in range(1, trials + 1))
+        case_id, trial = next(unit for unit in every if unit not in units)
         raise RunError(f"{where}: case {case_id!r} trial {trial} is missing, {missing} in all; {advice}")
 
 
@@ -591,7 +593,7 @@ def run_offline(system: Any, task: Task, case_set: CaseSet, splits: Sequence[str
 def save(record: dict[str, Any], path: str) -> None:
     """Write a run record, and print its counts: not among the record where that goes to stdout."""
     write(path, record_text(record))
-    print(f"{format_counts(record)}; wrote {path}", file=sys.stderr if path == "/dev/stdout" else sys.stdout)
+    print(line_of(f"{format_counts(record)}; wrote {path}"), file=sys.stderr if path == "/dev/stdout" else sys.stdout)
 
 
 def cmd_run(args: argparse.Namespace) -> None:
@@ -625,7 +627,7 @@ def cmd_check(args: argparse.Namespace) -> None:
         check_cases(case_set, load_task(args.task), args.file)
         counts = Counter(case.split for case in case_set.cases)
         says = "a sound case set: " + ", ".join(f"{counts[split]} cases in {split}" for split in counts)
-    print(f"{args.file}: {says}")
+    print(line_of(f"{args.file}: {says}"))
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

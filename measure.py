@@ -25,6 +25,8 @@ interrupted.
 import os
 import sys
 
+if sys.version_info < (3, 11):
+    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
@@ -236,8 +238,8 @@ def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Calla
     ks, unit, groups = found.ks, found.unit, found.groups(range(len(found.ks)))
     each = [int(after.score or 0) - int(before.score or 0)
             for one, other in zip(*(side.trials for side in pair.sides)) for before, after in zip(one, other)]
-    yield "sampled, by case", *sampled(ks, unit)
-    yield "sampled, by trial", *sampled(each, 1)
+    yield ("sampled, by case", *sampled(ks, unit))
+    yield ("sampled, by trial", *sampled(each, 1))
     yield "exact, by case", lambda: intervals.exact_interval(ks, unit), every([(1, k) for k in ks]), 1
     yield "by source", lambda: intervals.source_interval(groups, unit, IndexStream(SEED)), every(groups), 1
     yield ("sign-flip", lambda: intervals.sign_flip(groups, unit),

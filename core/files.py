@@ -15,11 +15,13 @@ import json
 import math
 import os
 import re
+import select
 import sys
 import textwrap
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 TOOL_VERSION = "1.0.0"
 LOG_START = b'{"type": "header"'
@@ -201,36 +203,123 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
 # === The manners of a command ===
 
 
+def clean(value: object, keep: str = "") -> str:
+    """Return a value, JSON if it is no text, with whatever steers a screen or hides on it spelled out as an escape.
+
+    Characters in `keep` stay, and so do the joiners that scripts and emoji need.
+
+    >>> clean("a\\tb\\u202ec")
+    'a\\\\tb\\\\u202ec'
+    """
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    keep += "\u200c\u200d"
+    return "".join(char if char in keep or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
+                   else char.encode("unicode_escape").decode() for char in text)
+
+
+def line_of(text: str) -> str:
+    """Return a text on one line, cleaned: no value in it can begin a line of its own."""
+    return clean(" ".join(text.splitlines()))
+
+
 def tell(text: str) -> None:
-    """Print a line on stderr; that it has gone (a pipe left, a terminal closed) is no reason to stop."""
-    with contextlib.suppress(OSError):
-        print(text, file=sys.stderr)
+    """Print a line on stderr, cleaned."""
+    print(line_of(text), file=sys.stderr)
+
+
+class _Stream(io.RawIOBase):
+    """The bytes under sys.stdout or sys.stderr. What cannot be written is dropped, so that no write or flush raises.
+
+    `failure` is why, unless it is only that the reader has gone: a pipe left, a terminal closed.
+    """
+
+    def __init__(self, stream: io.TextIOWrapper):
+        self.raw = getattr(stream.buffer, "raw", stream.buffer)
+        self.terminal, self.over = stream.isatty(), False
+        self.failure: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        left = memoryview(data)
+        while left and not self.over:
+            try:
+                written = self.raw.write(left)
+                if written is None:  # a pipe that does not block, and is full
+                    select.select((), (self.raw,), ())
+                left = left[written or 0:]
+            except OSError as error:
+                self.over = True
+                gone = isinstance(error, ConnectionError) or self.terminal and error.errno == errno.EIO
+                self.failure = None if gone else error
+        return len(data)
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def fileno(self) -> int:
+        return int(self.raw.fileno())
+
+
+def _outlet(stream: Any) -> Any:
+    """Return a stream that takes the place of sys.stdout or sys.stderr, None for one that was closed, and never raises.
+
+    A character that the terminal cannot show is no reason to stop.
+    """
+    if stream is None:
+        return open(os.devnull, "w")  # noqa: SIM115 (as long as the process)
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    return io.TextIOWrapper(_Stream(stream), stream.encoding, "backslashreplace",
+                            line_buffering=stream.line_buffering, write_through=stream.write_through)
+
+
+def _main_somewhere(main: Callable[[], int]) -> int:
+    try:
+        os.getcwd()
+    except OSError:
+        raise RunError("the working folder was removed; change to one that is there") from None
+    return main()
 
 
 def run_command(main: Callable[[], int]) -> int:
-    """Return a command's exit status, its own errors told as one `error:` line; bugs keep their traceback."""
-    sys.stdout, sys.stderr = (stream or open(os.devnull, "w")  # noqa: SIM115 (None: it was closed)
-                              for stream in (sys.stdout, sys.stderr))
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
+    """Return a command's exit status, its own errors told as one `error:` line; bugs keep their traceback.
+
+    Here every command ends. A reader of stdout or stderr that has gone changes no status; stdout that cannot be
+    written for another reason gives 1, stderr none: Python's own last flush would give 120, or 1 where PYTHONUNBUFFERED
+    is set, in place of the gate's status.
+    """
+    sys.stdout, sys.stderr = _outlet(sys.stdout), _outlet(sys.stderr)
     try:
-        status = main()
-        print(end="", flush=True)
-        return status
+        status = _main_somewhere(main)
+    except SystemExit as stopped:  # argparse: --help, --version, bad usage
+        status = int(stopped.code or 0)
     except (CaseError, RunError) as error:
-        tell(f"error: {' '.join(str(error).splitlines())}")
-        return 1
+        tell(f"error: {error}")
+        status = 1
     except KeyboardInterrupt:
         tell("interrupted")
-        return 130
+        status = 130
     except OSError as error:
-        if error.errno not in (errno.EPIPE, errno.ENOSPC):
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the exit flushes once more
-        if error.errno == errno.ENOSPC:  # who reads a pipe may leave it; a full disk is told
-            tell(f"error: cannot write the output: {error.strerror}; free the space")
-        return 1
+        tell(f"error: {error.strerror}; free the space")
+        status = 1
+    sys.stdout.flush()
+    failure = getattr(getattr(sys.stdout, "buffer", None), "failure", None)
+    if failure and status != 130:
+        tell(f"error: cannot write the output: {failure.strerror}; free the space")
+        status = 1
+    sys.stderr.flush()
+    return status
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(line_of(message))  # it repeats what was given
 
 
 def command_parser(doc: str | None, prog: str) -> argparse.ArgumentParser:
@@ -241,7 +330,7 @@ def command_parser(doc: str | None, prog: str) -> argparse.ArgumentParser:
     doc = doc or ""  # python3 -OO keeps none
     example = re.search(r"^    \$ (.*(?:\\\n.*)*)", doc, re.MULTILINE)
     status = re.search(r"Exit status:.*?(?=\n\n|\Z)", doc, re.DOTALL)
-    parser = argparse.ArgumentParser(prog=prog, **_help_texts(doc.partition("\n\n")[0], example[1] if example else ""))
+    parser = _Parser(prog=prog, **_help_texts(doc.partition("\n\n")[0], example[1] if example else ""))
     parser.epilog = textwrap.fill(" ".join(status[0].split()), 79) if status else None
     parser.add_argument("--version", action="version", version=f"%(prog)s {TOOL_VERSION}", help="print the version")
     return parser

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-from core.files import RunError, decode, json_line, parse_json, read_bytes
+from core.files import RunError, decode, json_line, parse_json, read_bytes, tell
 from core.trials import check_row
 
 LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
@@ -81,9 +81,9 @@ class Rows:
             sys.stdout.write(json_line({key: row[key] for key in row if key == "score" or row[key] is not None}))
         sys.stdout.flush()
         for text, count in self.notes.items():
-            print(f"note: {text}" + f" (trials: {count})" * (count > 0), file=sys.stderr)
+            tell(f"note: {text}" + f" (trials: {count})" * (count > 0))
         for config, count in Counter(config for config, _, _ in self._places).items():
-            print(f"note: trials of config {config!r}: {count}", file=sys.stderr)
+            tell(f"note: trials of config {config!r}: {count}")
 
 
 def first_words(error: object) -> str:

@@ -51,6 +51,8 @@ class ServerTest(CollectorTest):
 
     def start(self, *options, token="", program=(os.path.join(HERE, "collector.py"),)):
         """Return a collector that serves, as a process; its port is self.port."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # run with `&` it is ignored
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         process = subprocess.Popen(
             [sys.executable, "-I", "-W", "error", *program, "--log", self.log, "--port", "0", *options],
             stderr=subprocess.PIPE, text=True, env={**os.environ, "TRIAL_TOKEN": token})

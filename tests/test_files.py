@@ -1,17 +1,26 @@
 """Is a file written whole or not at all, and does a command tell its errors and nothing else?"""
 
+import ast
 import contextlib
+import doctest
+import errno
 import io
+import itertools
+import json
 import os
 import stat
+import subprocess
 import sys
+import threading
 import unittest
 from unittest import mock
 
 from core import files
 from core.files import CaseError, RunError
 from harness import Unavailable
-from tests.test_harness import FolderTest
+from tests.test_harness import HERE, FolderTest
+
+ENTRIES = ("compare.py", "bench.py", "harness.py", "convert.py", "collector.py", "report.py", "measure.py")
 
 
 class WriteTest(FolderTest):
@@ -82,6 +91,144 @@ class WriteTest(FolderTest):
         self.assertTrue(stat.S_ISFIFO(os.stat("pipe").st_mode))
 
 
+ENDS = """
+import gc, json, os, sys, tempfile
+from core import files
+
+def main(what, text):
+    print(text * 5000)
+    files.tell("note")
+    if what == "usage":
+        files.command_parser("a doc", "x").parse_args(["--nonsense"])
+    if what == "help":
+        files.command_parser("a doc", "x").parse_args(["--help"])
+    if what == "refused":
+        raise files.RunError("odd; mend it")
+    if what == "interrupted":
+        raise KeyboardInterrupt
+    if what == "bug":
+        raise ValueError("a bug")
+    return int(what)
+
+def opened(stream):
+    if stream == "gone":
+        reader, writer = os.pipe()
+        os.close(reader)
+        return writer
+    if stream:
+        return os.open(stream, os.O_WRONLY)
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+found = []
+gc.freeze()
+for what, text, *streams in json.loads(sys.argv[1]):
+    descriptors = [opened(stream) for stream in streams]
+    process = os.fork()
+    if not process:
+        for number, descriptor in enumerate(descriptors, start=1):
+            os.dup2(descriptor, number)
+        sys.exit(files.run_command(lambda: main(what, text)))  # the whole end of an interpreter follows
+    found.append([os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])])
+    for stream, descriptor in zip(streams, descriptors):
+        found[-1].append(None if stream else os.pread(descriptor, 100_000, 0).decode())
+        os.close(descriptor)
+print(json.dumps(found))
+"""
+
+
+def python(*command, unbuffered, shell=":", **options):
+    """Return what a process of this Python did, with or without PYTHONUNBUFFERED, after a shell command in it."""
+    environment = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    if unbuffered:
+        environment["PYTHONUNBUFFERED"] = "1"
+    return subprocess.run(["/bin/sh", "-c", f'{shell}; exec "$@"', "sh", sys.executable, *command], check=False,
+                          text=True, timeout=30, cwd=HERE, env=environment,
+                          **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options)
+
+
+class EndTest(unittest.TestCase):
+    """The exit status of a whole process, whatever its streams are and whether Python buffers them or not."""
+
+    def ends(self, *runs):
+        """Return [status, stdout, stderr] of each (what, text, stdout, stderr), in both modes; a stream may be a path,
+        "gone" for a pipe without a reader, or None."""
+        found = []
+        for unbuffered in (False, True):
+            done = python("-W", "error", "-c", ENDS, json.dumps(runs),
+                          unbuffered=unbuffered)
+            self.assertEqual(done.stderr, "")
+            found += zip(runs, json.loads(done.stdout))
+        return found
+
+    def test_a_reader_that_has_gone_and_a_stderr_that_is_full_change_no_status(self):
+        expected = {"0": 0, "3": 3, "4": 4, "usage": 2, "help": 0, "refused": 1, "bug": 1, "interrupted": 130}
+        streams = [("gone", None), (None, "gone"), (None, "/dev/full"), ("gone", "gone"), ("gone", "/dev/full")]
+        texts = itertools.cycle(("", "many words ", ""))
+        for run, (status, _, stderr) in self.ends(*(
+                (what, next(texts), *pair) for what in expected for pair in streams)):
+            with self.subTest(run):
+                self.assertEqual(status, expected[run[0]])
+                for word in ("Broken pipe", "Exception ignored", "cannot write"):
+                    self.assertNotIn(word, stderr or "")
+
+    def test_a_stdout_that_cannot_be_written_is_told_and_gives_1(self):
+        for run, (status, _, stderr) in self.ends(*((what, text, "/dev/full", stderr) for what in (
+                "0", "4", "help", "refused", "interrupted") for text, stderr in (("", None), ("words ", "/dev/full")))):
+            with self.subTest(run):
+                self.assertEqual(status, 130 if run[0] == "interrupted" else 1)
+                if stderr is not None:
+                    self.assertEqual(stderr.count("error: cannot write the output: No space left on device"),
+                                     run[0] != "interrupted")
+
+    def test_streams_that_were_closed_are_as_if_nobody_read_them(self):
+        ways = "exec >&-", "exec 2>&-", "exec >&- 2>&-", "exec <&- >&- 2>&-"
+        for closed, unbuffered in zip(ways, itertools.cycle((False, True))):
+            for option, status in (("--version", 0), ("--nonsense", 2)):
+                done = python("report.py", option, unbuffered=unbuffered, shell=closed)
+                self.assertEqual(done.returncode, status, (closed, option, done))
+
+    def test_each_command_ends_there(self):
+        for name, unbuffered in zip(ENTRIES, itertools.cycle((False, True))):
+            with self.subTest(name), open("/dev/full", "w") as full:
+                self.assertEqual(python(name, "--nonsense", unbuffered=unbuffered, stderr=full).returncode, 2)
+
+    def test_a_working_folder_that_was_removed_is_one_error_line(self):
+        done = python(os.path.join(HERE, "harness.py"), "check", "x", unbuffered=False,
+                      shell="cd $(mktemp -d) && rmdir $PWD")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"\Aerror: the working folder was removed; [^\n]*\n\Z")
+
+    def test_an_old_python_is_told_which_one_is_needed(self):
+        for name in ENTRIES:
+            with self.subTest(name), open(os.path.join(HERE, name), encoding="utf-8") as file:
+                text = file.read()
+                ast.parse(text, name, feature_version=(3, 6))  # to be told, it must be read
+                with mock.patch.object(sys, "version_info", (3, 10, 9)), self.assertRaises(SystemExit) as told:
+                    exec(compile(text, name, "exec"), {"__name__": "__main__", "__file__": name})
+                self.assertRegex(told.exception.code, r"\Aerror: this is Python .*; .* Python 3\.11 or later\Z")
+
+
+class CleanTest(unittest.TestCase):
+    def test_nothing_steers_a_terminal_or_begins_a_line(self):
+        odd = "\x1b[31m \x9b2J \u202e \u2066 \r \n error: x \u2028 \x85 \x00 \x7f \ud800 \xad \U000e0041 \x08"
+        shown = files.line_of(odd)
+        self.assertTrue(shown.isprintable(), shown)
+        self.assertEqual(files.clean("caf\u00e9 \u65e5\u672c \U0001f469\u200d\U0001f52c"),
+                         "caf\u00e9 \u65e5\u672c \U0001f469\u200d\U0001f52c")
+
+    def test_what_is_told_an_error_and_a_usage_error_stand_on_lines_of_their_own(self):
+        odd = "x\nerror: forged\x1b[2J\u202e"
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            files.tell(odd)
+            files.run_command(mock.Mock(side_effect=RunError(odd)))
+            files.run_command(lambda: files.command_parser("", "x").parse_args([odd]))
+        lines = said.getvalue().splitlines()
+        self.assertEqual(len(lines), 4, lines)  # one of them the usage
+        self.assertFalse([line for line in lines if line.startswith("error: forged") or not line.isprintable()])
+
+
 class ManualTest(unittest.TestCase):
     """What the errors and exit statuses of every command rest on."""
 
@@ -95,24 +242,41 @@ class ManualTest(unittest.TestCase):
             self.assertEqual(self.command(mock.Mock(side_effect=error)), (1, "error: x:1: odd; mend it\n"))
 
     def test_a_bug_keeps_its_traceback(self):
-        for bug in (ValueError("bug"), OSError(5, "Input/output error"), Unavailable("busy")):
+        for bug in (ValueError("bug"), OSError(5, "Input/output error"), BrokenPipeError(32, "x"), Unavailable("busy")):
             with self.assertRaises(type(bug)):
                 self.command(mock.Mock(side_effect=bug))
 
-    def test_streams_that_are_closed_or_gone_stop_nothing(self):
-        with mock.patch.object(sys, "stdout", None), mock.patch.object(sys, "stderr", None):
-            self.assertEqual(files.run_command(lambda: files.write("/dev/stdout", "x") or sys.stderr.write("x")), 1)
-            sys.stdout.close()
-            sys.stderr.close()
-        gone = mock.Mock(write=mock.Mock(side_effect=BrokenPipeError()))
-        with contextlib.redirect_stderr(gone):
-            self.assertEqual(files.run_command(mock.Mock(side_effect=KeyboardInterrupt)), 130)
+    def test_a_full_disk_is_an_error_line(self):
+        full = mock.Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+        self.assertEqual(self.command(full), (1, "error: No space left on device; free the space\n"))
 
     def test_interrupted_exits_130(self):
         self.assertEqual(self.command(mock.Mock(side_effect=KeyboardInterrupt))[0], 130)
 
     def test_a_status_is_passed_on(self):
         self.assertEqual(self.command(lambda: 3), (3, ""))
+
+    def test_a_pipe_that_does_not_block_gets_everything(self):
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        got = []
+
+        def read():
+            with os.fdopen(reader, "rb") as pipe:
+                got.append(pipe.read())
+
+        thread = threading.Thread(target=read)
+        with os.fdopen(writer, "w") as pipe, mock.patch.object(sys, "stdout", pipe):
+            thread.start()
+            files.run_command(lambda: print("x" * 300_000) or 0)
+            pipe.close()
+            thread.join()
+        self.assertEqual(len(got[0]), 300_001)
+
+
+def load_tests(loader, tests, pattern):
+    tests.addTests(doctest.DocTestSuite(files))
+    return tests
 
 
 if __name__ == "__main__":

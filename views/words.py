@@ -4,7 +4,7 @@
     every example below came out
 
 No statistics here: every figure is the comparison's own, and what is null there is "not measured". `Words` holds a
-comparison; `clean` makes a name harmless, `Scale` is the axis of a drawing. Reads, writes and prints nothing.
+comparison, `Scale` is the axis of a drawing. Reads, writes and prints nothing.
 """
 
 import json
@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from core.files import clean as clean
 import harness
 
 NOT_MEASURED = "not measured"
@@ -22,23 +23,7 @@ ON_NOISE = ("noise", "nothing", "bounds", "incomplete baseline", "incomplete can
 
 Ends = Sequence[float] | None  # an interval's two ends, None where it is not measured
 
-# === Names made harmless ===
-
-
-def clean(value: object, keep: str = "") -> str:
-    """Return a value, JSON if it is no text, with whatever steers a screen or hides on it spelled out as an escape.
-
-    Characters in `keep` stay, and so do the joiners that scripts and emoji need.
-
-    >>> clean("a\\tb\\u202ec")
-    'a\\\\tb\\\\u202ec'
-    """
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    if text.isprintable():
-        return text
-    keep += "\u200c\u200d"
-    return "".join(char if char in keep or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
-                   else char.encode("unicode_escape").decode() for char in text)
+# === Names that fit ===
 
 
 def columns(text: str) -> int:

@@ -27,6 +27,7 @@ import argparse
 import contextlib
 import fcntl
 import hashlib
+import json
 import queue
 import random
 import re
@@ -46,6 +47,7 @@ from harness import Case, Task, Unavailable
 RETRIES = 8  # with the pauses below about two minutes: the time in which a server starts again and loads its model
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 TICK_S = 1.0  # how long the line on a terminal may stand still
+LOOK_EVERY = 100  # trials between two looks at what serves
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
 
 Unit = tuple[Case, int]  # a case and the number of its trial: the unit of work
@@ -260,24 +262,27 @@ class Progress:
         self.before, self.retries, self.trouble = self.verdicts.total(), 0, ""
         self.stream, self.quiet, self.timer = stream or sys.stderr, quiet, timer
         self.terminal = self.stream.isatty() and os.environ.get("TERM") != "dumb"
-        self.began = self.drawn = timer()
+        self.began = self.drawn = self.stepped = timer()
 
     def line(self) -> str:
         """Return how far it is: done of all, percent, rate, time left, passes, incomplete, retries, what is wrong."""
         have = self.verdicts.total()
-        rate = (have - self.before) / max(self.timer() - self.began, 1e-9)
-        left = f"{duration((self.total - have) / rate)} left" if rate else "time left unknown"
+        rate = (have - self.before) / max(self.stepped - self.began, 1e-9)  # it does not fall during a trial
+        seconds = (self.total - have) / rate - (self.timer() - self.stepped) if rate else 0.0
+        left = f"{duration(max(seconds, 0.0))} left" if rate else "time left unknown"
         return (f"{have}/{self.total} {100 * have // max(self.total, 1)}%  {rate:.2f}/s  {left}  "
                 f"pass {self.verdicts['pass']}  incomplete {self.verdicts['incomplete']}  retries {self.retries}"
                 + (f", waiting: {self.trouble}" if self.trouble else ""))
 
     def retried(self, reason: str) -> None:
-        """Count a retry. Called by the workers, who draw nothing: the line shows it within a tick."""
+        """Count a retry. Called by the workers, who draw nothing: the line shows it within a tick, else it is told."""
+        if not self.trouble and (self.quiet or not self.terminal):
+            tell(f"waiting for the server: {reason}")
         self.retries, self.trouble = self.retries + 1, files.line_of(reason)
 
     def step(self, verdict: str) -> None:
         self.verdicts[verdict] += 1
-        self.trouble = ""
+        self.trouble, self.stepped = "", self.timer()
         self.show()
 
     def show(self) -> None:
@@ -328,20 +333,17 @@ def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Ca
 # === Command line ===
 
 
-def changed_model(system: Any) -> str | None:
-    """Return the model that serves now, if it is another than before; raise RunError if none answers."""
-    before = system.model
-    try:
-        harness.prepare(system)
-    except RunError:
-        if system.model == before:
-            raise
-    return None if system.model == before else str(system.model)
+class Changed(RunError):
+    """What serves is not what served at first; the log says so, and is closed."""
 
 
 def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Unit], writer: LogWriter,
-           clock: Callable[[], float], timer: Callable[[], float], wait: Callable[[float], Any] | None) -> None:
-    """Record the units that the log lacks, then seal it; raise RunError where the run must stop."""
+           clock: Callable[[], float], timer: Callable[[], float], wait: Callable[[float], Any] | None,
+           header: dict[str, Any]) -> None:
+    """Record the units that the log lacks, then seal it; raise RunError where the run must stop.
+
+    After a retry, every LOOK_EVERY trials and at the end, what answers is compared with the header.
+    """
     rows, cases = writer.rows, {case.id: case for case, _ in units}
     have = {(row["case_id"], row["trial"]) for row in rows}
     missing = [(case, trial) for case, trial in units if (case.id, trial) not in have]
@@ -361,17 +363,36 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
         writer.append(row)
         rows.append(row)
         progress.step(harness.grade(task, case, outcome)[0])
+        if "retries" in outcome["metadata"] or len(rows) % LOOK_EVERY == 0:
+            try:
+                look()
+            except Changed:
+                raise
+            except RunError:  # the server has gone again: the next trial finds out
+                pass
+
+    def look() -> None:
+        server = harness.prepare(system)
+        now = json.loads(files.json_line({
+            "type": "changed", "model": system.model, "settings": getattr(system, "settings", None), "server": server,
+            "at": harness.utc(clock())}))
+        try:
+            harness.refuse_changed(header, now, args.log)
+        except RunError as error:
+            writer.append(now)
+            writer.seal()
+            raise Changed(str(error)) from None
 
     stop = threading.Event()
     try:
         run_all(missing, patient(work, args.retries, stop, wait or stop.wait, random.random, progress.retried),
                 args.workers, stop, keep, progress.show)
-        changed = changed_model(system)
-        if changed:
-            writer.append({"type": "changed", "model": changed, "at": harness.utc(clock())})
+        look()
         writer.seal()
     except BaseException as stopped:
         progress.clear()
+        if isinstance(stopped, Changed):
+            raise
         words = f"{len(rows)} of {len(units)} trials are kept in {args.log}; go on with the same command and --resume"
         if isinstance(stopped, RunError):
             raise RunError(f"{stopped}; {words}") from stopped.__cause__
@@ -417,11 +438,12 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
         system.timeout_s = args.timeout
     cases = case_set.of([args.split])
     units = units_of(cases, args.trials, (k, n))
+    harness.configure(system, task, cases, args.prompt, args.system_option)
     header = harness.run_header(case_set, task, [args.split], args.trials, system, harness.prepare(system),
-                                harness.utc(clock()), None if n == 1 else f"{k}/{n}")
+                                harness.utc(clock()), None if n == 1 else f"{k}/{n}", args.workers)
     with contextlib.closing(LogWriter(args.log, args.resume, header, units)) as writer:
         if not writer.sealed:
-            record(args, system, task, units, writer, clock, timer, wait)
+            record(args, system, task, units, writer, clock, timer, wait, header)
     log = harness.read_log(args.log)
     for warning in run_warnings(log.rows, task, {case.id: case for case in cases}):
         tell(f"warning: {warning}")

@@ -51,7 +51,15 @@ REJECTED = {"rejected": True}  # what a case expects whose input must be refused
 
 
 class Unavailable(Exception):
-    """Raised by a system whose server gave no reply: the same trial may go through later, so bench.py tries again."""
+    """Raised by a system whose server gave no reply: the same trial may go through later, so bench.py tries again.
+
+    `retry_after_s` is the pause in seconds that the server asks for, None where it does not; `absent` says that nothing
+    listens at its address.
+    """
+
+    def __init__(self, message: str, retry_after_s: float | None = None, absent: bool = False):
+        super().__init__(message)
+        self.retry_after_s, self.absent = retry_after_s, absent
 
 
 class Incomplete(Exception):
@@ -97,6 +105,7 @@ class Task(NamedTuple):
     check_expected: Callable[[Any], None]
     check_answer: Callable[[Any], None]
     rejection: type[Exception]  # what a system raises to refuse an input
+    schema: Any = None  # JSON Schema of an answer, for servers that keep to one
 
 
 class Log(NamedTuple):
@@ -173,7 +182,7 @@ def load_task(name: str) -> Task:
     """Return the task that a module holds: GRADERS {name: (version, grade)}, check_expected, check_answer.
 
     A grade function takes (expected, answer) and returns whether it passes. Both checks raise ValueError. A module
-    with an exception named Rejection lets its systems refuse an input.
+    with an exception named Rejection lets its systems refuse an input; one with SCHEMA says what JSON an answer is.
     """
     module = _module(name, "the task")
     for attribute in ("GRADERS", "check_expected", "check_answer"):
@@ -189,7 +198,7 @@ def load_task(name: str) -> Task:
         raise RunError(f"the task {name!r} has no source file to identify it by; put it in a .py file")
     text = pkgutil.get_data(name, os.path.basename(source)) or b""  # out of a zip, too
     return Task(name, hashlib.sha256(text).hexdigest(), graders, module.check_expected,
-                module.check_answer, getattr(module, "Rejection", NoRejection))
+                module.check_answer, getattr(module, "Rejection", NoRejection), getattr(module, "SCHEMA", None))
 
 
 def load_system(name: str) -> Any:
@@ -203,9 +212,11 @@ def load_system(name: str) -> Any:
     if not module_name or not attribute:
         raise RunError(f"the system {name!r} is not named as module:attribute; try triage_task:rules")
     module = _module(module_name, "the system's module")
-    system = getattr(module, attribute, None)
-    if system is None:
-        raise RunError(f"the module {module_name!r} has no system {attribute!r}; correct the name after the colon")
+    try:
+        system = getattr(module, attribute)
+    except AttributeError as error:
+        hint = str(error) if hasattr(module, "__getattr__") else "correct the name after the colon"
+        raise RunError(f"the module {module_name!r} has no system {attribute!r}; {hint}") from None
     if isinstance(system, type):
         raise RunError(f"the system {name!r} is a class; make an object of it in its module, and name that")
     for field in (*SYSTEM_FIELDS, "respond"):
@@ -213,6 +224,27 @@ def load_system(name: str) -> Any:
             raise RunError(f"the system {name!r} has no {field}; see the README on writing a system")
     check_fields({field: getattr(system, field) for field in _SYSTEM}, _SYSTEM, f"the system {name!r}")
     return system
+
+
+def configure(system: Any, task: Task, cases: Sequence[Case], prompt: str | None, options: Sequence[str]) -> None:
+    """Give a system its task, the prompt in a file and its options; raise RunError where it takes none, or not these.
+
+    A system takes them that has configure(task, cases, (name, text) or None, {key: value}). A value is JSON, or text.
+    """
+    given: dict[str, Any] = {}
+    for option in options:
+        key, equals, text = option.partition("=")
+        if not key or not equals or key in given:
+            raise RunError(f"--system-option {option!r}: give key=value, and each key once")
+        try:
+            given[key] = parse_json(text, key)
+        except RunError:
+            given[key] = text
+    if hasattr(system, "configure"):
+        name = os.path.splitext(os.path.basename(prompt or ""))[0]
+        system.configure(task, cases, (name, decode(read_bytes(prompt), prompt)) if prompt else None, given)
+    elif prompt or given:
+        raise RunError(f"the system {system.name} takes neither --prompt nor --system-option; leave them out")
 
 
 def prepare(system: Any) -> Any:
@@ -292,7 +324,7 @@ def _check_run(value: dict[str, Any], fields: dict[str, Any], where: str) -> Non
 
 
 def run_header(case_set: CaseSet, task: Task, splits: Sequence[str], trials: int, system: Any, server: Any,
-               started_at: str, shard: str | None = None) -> dict[str, Any]:
+               started_at: str, shard: str | None = None, workers: int = 1) -> dict[str, Any]:
     """Return a log's first line: everything that decides what its trials measure, and where they were measured."""
     if trials < 1:
         raise RunError(f"--trials {trials}: a run has at least 1 trial a case; give 1 or more")
@@ -304,7 +336,7 @@ def run_header(case_set: CaseSet, task: Task, splits: Sequence[str], trials: int
         "task": {"name": task.name, "sha256": task.sha256},
         "splits": list(splits), "trials": trials, "shard": shard,
         "system": {field: getattr(system, field) for field in SYSTEM_FIELDS},
-        "settings": getattr(system, "settings", None), "server": server,
+        "settings": getattr(system, "settings", None), "server": server, "workers": workers,
         "started_at": started_at, "python": platform.python_version(), "platform": platform.platform(),
     })))  # as JSON holds it, so that a resumed run meets its own header again
 
@@ -382,9 +414,22 @@ def read_log(path: str) -> Log:
     if log.torn:
         raise RunError(f"{path}: {len(log.torn)} bytes after the end line; {_CHANGED}")
     if log.changed:
-        raise RunError(f"{path}: the model changed under way, from {log.header['system'].get('model')} "
-                       f"to {log.changed.get('model')}; record it again")
+        refuse_changed(log.header, log.changed, path)
+        raise RunError(f"{path}: the model changed under way; record it again")
     return log
+
+
+def refuse_changed(header: dict[str, Any], now: dict[str, Any], where: str) -> None:
+    """Raise RunError, with both values, where model, settings or server are not those of a log's header.
+
+    Where a server is, and the digest of a package whose content is known, are no difference.
+    """
+    before = {"model": header["system"].get("model"), "settings": header.get("settings"), "server": header.get("server")}
+    sides = [before, before | {key: now[key] for key in before if key in now}]
+    for side in sides:
+        if isinstance(side["server"], dict):
+            side["server"] = {key: side["server"][key] for key in side["server"] if key not in ("host", "digest")}
+    refuse_difference(*sides, (f"{where}: the model changed under way: the start", "a later look"))
 
 
 # === Run records ===
@@ -417,7 +462,7 @@ def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: d
         "server": header.get("server"),
         "log": {"name": logs[0].name, "sha256": logs[0].sha256} if len(logs) == 1 else None,
         "shards": shards if len(logs) > 1 else None,
-        **{field: header[field] for field in ("started_at", "python", "platform")},
+        **{field: header[field] for field in ("workers", "started_at", "python", "platform") if field in header},
     }
     return {"manifest": manifest, "summary": summarize(results), "results": results}
 
@@ -447,7 +492,7 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]
         _refuse_other(header, what, ours, logs[0].name)
     trials: dict[Unit, dict[str, Any]] = {}
     for log in logs:
-        refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard",))
+        refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard", "workers"))
         for number, line in enumerate(log.rows, start=2):
             _add(trials, line, f"{log.name}:{number}", "give each shard once")
     check_trials(trials, [case.id for case in case_set.of(header["splits"])], header["trials"],
@@ -489,7 +534,7 @@ def refuse_difference(one: Any, other: Any, names: Sequence[str], place: str = "
 
 
 def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],
-                          but: Sequence[str] = ()) -> None:
+                          but: Sequence[str] = ("workers",)) -> None:
     """Raise RunError unless two log headers are of one run: servers may be several, of one version."""
     first, second = ({key: value for key, value in header.items() if key not in (*RUN_DESCRIPTION_FIELDS, *but)}
                      for header in (one, other))
@@ -600,6 +645,7 @@ def cmd_run(args: argparse.Namespace) -> None:
     check_folder(args.out, args.cases)
     task, case_set, system = load_task(args.task), load_cases(args.cases), load_system(args.system)
     check_cases(case_set, task, args.cases)
+    configure(system, task, case_set.of([args.split]), args.prompt, args.system_option)
     save(run_offline(system, task, case_set, [args.split], args.trials, utc(time.time())), args.out)
 
 
@@ -637,6 +683,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", default="triage_task", metavar="MODULE", help="the task (default: %(default)s)")
     parser.add_argument("--split", default="dev", choices=SPLITS, help="which cases (default: %(default)s)")
     parser.add_argument("--trials", type=int, default=1, metavar="T", help="trials a case (default: %(default)s)")
+    parser.add_argument("--prompt", metavar="FILE", help="a template that names fields of the input as {field}, else "
+                        "the system message")
+    parser.add_argument("--system-option", action="append", default=[], metavar="KEY=VALUE", help="what the system is "
+                        "to send, as temperature=0; may be repeated")
 
 
 def build_parser() -> argparse.ArgumentParser:

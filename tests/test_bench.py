@@ -37,6 +37,7 @@ from core import files
 import harness
 import model_triage
 from harness import Answer, Incomplete, RunError, Unavailable
+from tests.fake_server import MODEL_FAULTS, WEIGHTS, FakeServer, http
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BENCH = os.path.join(HERE, "bench.py")
@@ -219,108 +220,13 @@ class OrderTest(Folder):
 # === Faults of a server ===
 
 
-class FakeOllama:
-    """Ollama's API on a loopback socket, answering by seed and message, and misbehaving on cue.
-
-    `cues` maps the number of a chat request, from 1, to what becomes of it. "refused" closes the door before that
-    request comes; reopen() opens it again.
-    """
-
-    def __init__(self, cues: dict[int, Any] | None = None):
-        self.cues, self.posts, self.version, self.digest = dict(cues or {}), [], "0.1", "ab12" * 16
-        self.held: list[socket.socket] = []
-        self.closing = False
-        self.port = 0
-        self.reopen()
-
-    def reopen(self) -> None:
-        self.listener = socket.create_server(("127.0.0.1", self.port))
-        self.port = self.listener.getsockname()[1]
-        self.host = f"127.0.0.1:{self.port}"
-        threading.Thread(target=self.serve, args=(self.listener,), daemon=True).start()
-
-    def close(self) -> None:
-        self.closing = True
-        with contextlib.suppress(OSError):
-            socket.create_connection(("127.0.0.1", self.port)).close()  # wakes accept()
-        self.listener.close()
-        for connection in self.held:
-            connection.close()
-
-    def serve(self, listener: socket.socket) -> None:
-        while not self.closing:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            if not self.closing:
-                with contextlib.suppress(OSError):
-                    self.answer(connection, listener)
-            if connection not in self.held:
-                connection.close()
-
-    def answer(self, connection: socket.socket, listener: socket.socket) -> None:
-        with connection.makefile("rb") as file:
-            method, path, _ = file.readline().decode().split()
-            headers = dict(line.decode().lower().strip().split(": ") for line in iter(file.readline, b"\r\n"))
-            body = json.loads(file.read(int(headers.get("content-length", 0))) or "null")
-        if path == "/api/version":
-            return self.send(connection, 200, {"version": self.version})
-        if method == "POST":
-            self.posts.append(body)
-        if self.cues.get(len(self.posts) + 1) == "refused":
-            del self.cues[len(self.posts) + 1]
-            listener.close()
-        if path == "/api/tags":
-            return self.send(connection, 200, {"models": [{"name": "fake:1b", "digest": self.digest}]})
-        cue = self.cues.get(len(self.posts))
-        reply = {"model": "fake:1b", "done": True, "done_reason": "stop", "eval_count": 20, "prompt_eval_count": 140}
-        text, seed = body["messages"][1]["content"], body["options"]["seed"]
-        number = zlib.crc32(text.encode()) + seed
-        content = json.dumps({"category": model_triage.CATEGORIES[number % 4], "needs_human": number % 3 == 0})
-        if callable(cue):
-            cue()
-        elif isinstance(cue, int):
-            return self.send(connection, cue, {"error": f"cue {cue}"})
-        elif cue == "reset":
-            return connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        elif cue == "closed":
-            return None
-        elif cue == "timeout":
-            return self.held.append(connection)
-        elif cue == "not JSON":
-            return self.send(connection, 200, b"<html>busy</html>")
-        elif cue == "error in a 200":
-            return self.send(connection, 200, {"error": "generation failed"})
-        elif cue == "cut short":
-            return connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"message": {"content": "')
-        elif cue == "context":
-            reply["prompt_eval_count"] = 4096
-        elif cue:
-            reason, content = MODEL_FAULTS[cue]
-            reply["done_reason"] = reason
-        self.send(connection, 200, {**reply, "message": {"role": "assistant", "content": content}})
-
-    def send(self, connection: socket.socket, status: int, value: Any) -> None:
-        data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        connection.sendall(b"HTTP/1.1 %d Cue\r\nContent-Length: %d\r\n\r\n%b" % (status, len(data), data))
-
-
-MODEL_FAULTS = {  # what the model does wrong: done_reason and content
-    "NotLoaded": ("load", ""),
-    "TruncatedReply": ("length", '{"category": "bil'),
-    "EmptyReply": ("stop", " \n"),
-    "NotJSON": ("stop", "I think that this is about billing."),
-    "WrongSchema": ("stop", '{"category": "weather", "needs_human": false}'),
-    "ThinkingLeaked": ("stop", '<think>hm</think>{"category": "billing", "needs_human": false}'),
-}
 SERVER_FAULTS = ("refused", "reset", "closed", "timeout", "cut short", "not JSON", "error in a 200", 429, 500, 502, 503)
 POSITIONS = (1, 5, 9)  # of 9 requests: the first, a middle and the last one
 
 
 class FaultTest(Folder):
-    def serve(self, cues: dict[int, Any] | None = None) -> FakeOllama:
-        server = FakeOllama(cues)
+    def serve(self, cues: dict[int, Any] | None = None) -> FakeServer:
+        server = FakeServer(cues)
         self.addCleanup(server.close)
         self.enterContext(mock.patch.dict(os.environ, {"OLLAMA_HOST": server.host}))
         if os.path.exists(self.log):
@@ -407,15 +313,42 @@ class FaultTest(Folder):
         self.assert_refused(result, "cue 404", f"{len(rows)} of 9 trials are kept")
         self.assertGreaterEqual(len(rows), 4)
 
-    def test_weights_that_changed_under_way_are_noted_and_refused(self):
+    def test_a_model_that_changed_under_way_is_noted_and_refused(self):
+        """At the end, after a retry and every so many trials, also where it was changed back in between."""
+        def lingers(server):
+            server.loaded = [("fake:1b", "ef56" * 16)]
+
+        for what, change, words in (
+                ("weights", lambda server: server.swap("cd34" * 16), ("fake:1b@1d961d961d96", "fake:1b@cd34cd34cd34")),
+                ("template", lambda server: server.shown.update(template="{{ . }}"), ("settings.model.template",)),
+                ("version", lambda server: setattr(server, "version", "0.2"), ("server.version", '"0.1"', '"0.2"')),
+                ("swapped and back", lingers, ("server.loaded", "ef56ef56ef56"))):
+            for end, more, rows in ((None, {}, 9), ("retry", {5: 503}, 5), ("looks", {}, 6)):
+                with self.subTest(what=what, end=end):
+                    server = self.serve(more)
+                    server.cues[4] = lambda server=server, change=change: change(server)
+                    with mock.patch.object(bench, "LOOK_EVERY", 6 if end == "looks" else 100):
+                        result = self.record()
+                    self.assert_refused(result, "the model changed under way", *words)
+                    self.assertNotIn("--resume", result.err)
+                    kept = self.bytes()
+                    self.assertEqual((kept.count(b'"type": "trial"'), json.loads(kept.splitlines()[-2])["type"]),
+                                     (rows, "changed"))
+                    with self.assertRaisesRegex(RunError, "the model changed under way: .*differ in"):
+                        harness.read_log(self.log)
+                    self.assert_refused(self.record("--resume"), "differ in" if what != "swapped and back" else "changed")
+                    self.assertEqual(self.bytes(), kept)
+
+    def test_a_manifest_made_anew_of_the_same_content_is_no_change(self):
         server = self.serve()
-        server.cues[4] = lambda: setattr(server, "digest", "cd34" * 16)
-        result = self.record()
-        self.assert_refused(result, "the model changed under way", "fake:1b@ab12ab12ab12", "fake:1b@cd34cd34cd34")
-        self.assertEqual(json.loads(self.bytes().splitlines()[-2])["type"], "changed")
-        with self.assertRaisesRegex(RunError, "the model changed under way"):
-            harness.read_log(self.log)
-        self.assert_refused(self.record("--resume"), "differ in", "model", "ab12ab12ab12", "cd34cd34cd34")
+        server.cues[4] = lambda: server.models.update({"fake:1b": "cd34" * 16})
+        self.assertEqual(self.record().status, 0)
+
+    def test_a_look_that_finds_no_server_after_a_retry_stops_nothing(self):
+        server = self.serve({4: 503})
+        server.cues[5] = lambda: setattr(server, "broken", http(503, b"busy"))
+        server.cues[6] = lambda: setattr(server, "broken", None)
+        self.assertEqual(self.record().status, 0)
 
     def test_a_server_gone_before_the_last_check_of_the_weights_leaves_a_log_to_resume(self):
         server = self.serve()
@@ -430,18 +363,39 @@ class FaultTest(Folder):
         server = self.serve({4: 404})
         self.record()
         kept = self.bytes()
-        server.digest = "cd34" * 16
-        self.assert_refused(self.record("--resume"), "fake:1b@ab12ab12ab12", "fake:1b@cd34cd34cd34")
-        server.digest, server.version = "ab12" * 16, "0.2"
+        server.swap("cd34" * 16)
+        self.assert_refused(self.record("--resume"), "fake:1b@1d961d961d96", "fake:1b@cd34cd34cd34")
+        server.swap(WEIGHTS)
+        server.version = "0.2"
         self.assert_refused(self.record("--resume"), "server", '"0.1"', '"0.2"')
         self.assertEqual((self.bytes(), len(server.posts)), (kept, 4))
         server.version = "0.1"
         self.assertEqual(self.record("--resume").status, 0)
 
+    def test_shards_of_the_same_weights_made_twice_join_and_of_other_templates_do_not(self):
+        paths = []
+        for k, digest, template in ((1, "ab12", "{{ .Prompt }}"), (2, "cd34", "{{ .Prompt }}"), (2, "ab12", "{{ . }}")):
+            server = self.serve()
+            server.models["fake:1b"], server.shown["template"] = digest * 16, template
+            paths.append(self.path(f"{len(paths)}.jsonl"))
+            self.assertEqual(self.record("--shard", f"{k}/2", "--workers", str(k), log=paths[-1]).status, 0)
+        logs = [harness.read_log(path) for path in paths]
+        cases, task = harness.load_cases(self.cases), harness.load_task("triage_task")
+        harness.replay(logs[:2], cases, task)
+        with self.assertRaisesRegex(RunError, "differ in settings.model.template"):
+            harness.replay(logs[::2], cases, task)
+
+    def test_workers_stand_in_header_and_record_and_may_differ_on_resuming(self):
+        self.serve({4: 404})
+        self.record("--workers", "2")
+        self.assertEqual(self.record("--resume").status, 0)
+        self.assertEqual(harness.read_log(self.log).header["workers"], 2)
+        self.assertEqual(harness.read_record(self.out)["manifest"]["workers"], 2)
+
     def test_a_run_may_go_on_with_another_server_of_the_same_version(self):
         first = self.serve({4: 404})
         self.record()
-        second = FakeOllama()
+        second = FakeServer()
         self.addCleanup(second.close)
         with mock.patch.dict(os.environ, {"OLLAMA_HOST": second.host}):
             self.assertEqual(self.record("--resume").status, 0)
@@ -993,12 +947,33 @@ class ProgressTest(unittest.TestCase):
         self.now = 20.0
         for verdict in ["pass"] * 8 + ["fail", "incomplete"]:
             progress.step(verdict)
-        progress.retried("127.0.0.1:11434:\n503 busy")
+        with contextlib.redirect_stderr(io.StringIO()):
+            progress.retried("127.0.0.1:11434:\n503 busy")
         self.assertEqual(progress.line(), "110/220 50%  0.50/s  3:40 left  pass 68  incomplete 1  retries 1, "
                                           "waiting: 127.0.0.1:11434: 503 busy")
         progress.step("fail")
         self.assertEqual(progress.line(), "111/220 50%  0.55/s  3:18 left  pass 68  incomplete 1  retries 1")
         self.assertEqual((bench.duration(75), bench.duration(3600)), ("1:15", "1:00:00"))
+
+    def test_time_left_falls_during_a_long_trial_and_never_climbs(self):
+        progress = self.progress(io.StringIO(), total=4)
+        self.now = 10.0
+        progress.step("pass")
+        left = []
+        for self.now in (10.0, 19.0, 40.0, 90.0):
+            left.append(progress.line().split("  ")[2])
+        self.assertEqual(left, ["0:30 left", "0:21 left", "0:00 left", "0:00 left"])
+
+    def test_a_server_that_went_away_is_told_at_once_where_no_line_is_drawn(self):
+        for stream, quiet, told in ((io.StringIO(), False, 2), (Terminal(), True, 2), (Terminal(), False, 0)):
+            progress, err = self.progress(stream, quiet=quiet), io.StringIO()
+            with contextlib.redirect_stderr(err):
+                for _ in range(3):
+                    progress.retried("Connection refused")  # the same trouble: told once
+                progress.step("pass")
+                progress.retried("503 busy")
+            self.assertEqual(err.getvalue().splitlines(), ["waiting for the server: Connection refused",
+                                                           "waiting for the server: 503 busy"][:told])
 
     def test_terminal_line_is_drawn_over_itself_and_cleared_before_others(self):
         stream = Terminal()

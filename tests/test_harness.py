@@ -594,7 +594,8 @@ class SealTest(FolderTest):
     def test_a_model_that_changed_under_way(self):
         changed = {"type": "changed", "model": "demo:1b@ffffffffffff", "at": "2026-11-30T09:00:00.000Z"}
         self.broken(sealed([header(), *rows(), changed]),
-                    "the model changed under way, from demo:1b@0123456789ab to demo:1b@ffffffffffff; record it again")
+                    'the model changed under way: the start and a later look differ in model: "demo:1b@0123456789ab" and '
+                    '"demo:1b@ffffffffffff"')
         self.broken(sealed([header(), *rows()[:3], changed, *rows()[3:]]), "log.jsonl:6: a line of type 'trial'")
 
     def test_a_sealed_line_that_is_no_line_of_a_log(self):

@@ -31,7 +31,7 @@ import unittest.mock
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NEED_A_SERVER = ("collector.py", "measure.py", "model_triage.py")  # or show figures that vary
+NEED_A_SERVER = ("chat.py", "collector.py", "measure.py", "model_triage.py")  # or show figures that vary
 HALVES = ("gpt-4o.trials01", "gpt-4o.trials23", "--trials", "recorded/taubench-airline-aa.jsonl")
 AT_ONCE = 2  # pages run at the same time
 COMMANDS = ("bench", "collector", "compare", "convert", "harness", "measure", "report")

@@ -1,0 +1,475 @@
+"""What does a model behind HTTP answer to a case? Ollama's /api/chat, and the OpenAI-compatible /v1/chat/completions.
+
+    $ python3 bench.py --cases cases-tickets.json --task answer_task --system chat:llama3.2:1b \\
+          --prompt prompts/v1.txt --trials 5 --log recorded/v1.jsonl
+
+`chat:MODEL` asks the Ollama server that OLLAMA_HOST names (127.0.0.1:11434 unless set), `chat:openai:MODEL` the server
+at OPENAI_BASE_URL (https://api.openai.com/v1 unless set) with the key in OPENAI_API_KEY: hosted models, vLLM, SGLang,
+LM Studio, llama.cpp. Neither a key nor a login in an address is ever written. --prompt FILE is a template where it
+names a field of the input as {field}, else the system message. --system-option key=value sets what is sent.
+
+What the server does wrong (Unavailable) bench.py tries again; what the model does wrong (Incomplete) is its answer;
+what the server refuses (RunError) stops the run at once.
+"""
+
+import base64
+import contextlib
+import email.utils
+import hashlib
+import http.client
+import json
+import os
+import re
+import socket
+import threading
+import time
+import urllib.parse
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from core.files import RunError, parse_json, tell
+from harness import Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
+
+TEMPERATURE = 1
+ANSWER_TOKENS = 1024  # the longest answer, unless an option says otherwise
+CONTEXT_TOKENS = 4096  # Ollama's smallest default; asked for, so that it does not depend on the machine
+TIMEOUT_S, LOOK_TIMEOUT_S = 300.0, 10.0  # for a whole reply: of the model, of the server about itself
+LARGEST_REPLY = 16_000_000  # bytes
+PRICES = ("price_in", "price_out")  # options: USD for a million tokens read, written
+FIXED = ("model", "messages", "stream", "n", "seed")  # the recorder decides on them
+BUSY = {408, 425, 429, 500, 502, 503, 504, 507, *range(520, 530)}  # a server's own trouble: it may go through later
+REFUSED = re.compile(  # what a server says, under whatever status, that will refuse the same request again
+    r"validation|invalid_request|literal_error|[a-z]+_(format|tokens)\b|"
+    r"(invalid|unsupported|unknown|unexpected) (\S+ )?(argument|field|format|schema|option|parameter|value)\b", re.I)
+ABSENT = (ConnectionRefusedError, socket.gaierror, http.client.InvalidURL, UnicodeError)  # nobody listens there
+THINKING = ("<think>", "<thinking>", "</think>", "<|channel|>")  # how thinking text looks when it leaks into content
+
+
+# What a model can do wrong. A log keeps the name of the class, its message and the raw reply.
+class TruncatedReply(Incomplete): ...  # cut off at the token limit before it was whole
+class NotLoaded(Incomplete): ...  # empty with done_reason "load": the model was loaded and nothing was generated
+class EmptyReply(Incomplete): ...  # no text
+class Declined(Incomplete): ...  # a refusal of the model, or a content filter, in place of an answer
+class ThinkingLeaked(Incomplete): ...  # thinking text stands in the answer
+class NotJSON(Incomplete): ...  # prose, or JSON inside a fence, where the task wants JSON
+class WrongSchema(Incomplete): ...  # JSON, and not what the task takes
+
+
+# === A server ===
+
+
+def server_address(text: str, variable: str = "OLLAMA_HOST") -> tuple[str, str, int, str]:
+    """Return (scheme, host, port, path) of an address, read as Ollama's own client reads OLLAMA_HOST (envconfig.Host).
+
+    The port is 11434, or 80 or 443 after http:// or https://, unless a port that is one is given.
+
+    >>> server_address("https://models.example/ollama"), server_address("[::1]:8080")
+    (('https', 'models.example', 443, '/ollama'), ('http', '::1', 8080, ''))
+    """
+    text = text.strip().strip("\"'").strip()
+    scheme, _, rest = ("https://ollama.com" if text == "ollama.com" else text).rpartition("://")
+    if scheme not in ("", "http", "https"):
+        raise RunError(f"{variable} is {text!r}: {scheme}:// is neither http:// nor https://; correct it")
+    place, _, path = rest.partition("/")
+    split = re.fullmatch(r"(\[.*\]|[^:\[\]]*):([^:]*)", place)  # else a host alone, or an IPv6 address without brackets
+    host, port = split.groups() if split else (place, "")
+    known = re.fullmatch("[0-9]{1,9}", port) and int(port) < 65536
+    number = int(port) if known else {"": 11434, "http": 80, "https": 443}[scheme]
+    path = path.rstrip("/")
+    return scheme or "http", host.strip("[]") or "127.0.0.1", number, path and f"/{path}"
+
+
+def retry_seconds(text: str) -> float | None:
+    """Return the seconds that a Retry-After header asks for, as a number or a date; None where it is neither.
+
+    >>> retry_seconds("120"), retry_seconds("Thu, 01 Jan 1970 00:00:00 GMT"), retry_seconds("soon")
+    (120.0, 0.0, None)
+    """
+    if re.fullmatch("[0-9]{1,9}", text):
+        return float(text)
+    with contextlib.suppress(ValueError, TypeError):
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    return None
+
+
+class _Response(http.client.HTTPResponse):
+    def _read_next_chunk_size(self) -> int:
+        size: int = super()._read_next_chunk_size()  # type: ignore[misc]
+        if size < 0:  # -1 would be read as: all there is
+            raise http.client.HTTPException(f"a chunk of {size} bytes")
+        return size
+
+
+class Server:
+    """A JSON API over HTTP at one address; a connection a request, so that a dead one is never used again."""
+
+    def __init__(self, variable: str, default: str = "", key: str = ""):
+        """Read the address in an environment variable; raise RunError where it, or the key, can be none."""
+        scheme, mark, place = (os.environ.get(variable) or default).strip().strip("\"'").rpartition("://")
+        login, at, place = place.rpartition("@")
+        login, key = urllib.parse.unquote(login), key.strip()
+        if not re.fullmatch("[!-~]*", key) or re.search("[?#]", place) or "@" in scheme:
+            raise RunError(f"{variable} has a query, or its key a letter that no HTTP header carries; correct it")
+        self.variable = variable
+        self.scheme, self.host, self.port, self.path = server_address(scheme + mark + place, variable)
+        self.name = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
+        basic = base64.b64encode(login.encode()).decode()
+        said = f"Bearer {key}" if key else f"Basic {basic}" if at else ""
+        self.headers = {"Content-Type": "application/json"} | ({"Authorization": said} if said else {})
+        secrets = {form for secret in (key, login, *login.split(":", 1), basic) if secret
+                   for form in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1])}
+        self._secret = re.compile("|".join(re.escape(form) if len(form) > 7 else rf"(?<!\w){re.escape(form)}(?!\w)"
+                                           for form in sorted(secrets, key=len, reverse=True)) or "(?!)")
+
+    def _exchange(self, path: str, data: str | None, timeout_s: float) -> tuple[http.client.HTTPResponse, bytes]:
+        """Return a response and its whole body; raise OSError, HTTPException or ValueError where there is none."""
+        kind = http.client.HTTPSConnection if self.scheme == "https" else http.client.HTTPConnection
+        connection, sock, late = kind(self.host, self.port, timeout=timeout_s), None, threading.Event()
+
+        def give_up() -> None:  # a socket's own timeout begins anew with every byte that drips in
+            late.set()
+            with contextlib.suppress(OSError, TypeError):
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+        watch = threading.Timer(timeout_s, give_up)
+        watch.daemon = True
+        watch.start()
+        try:
+            connection.response_class = _Response
+            connection.connect()
+            sock = connection.sock
+            connection.request("GET" if data is None else "POST", self.path + path, data, self.headers)
+            with connection.getresponse() as response:
+                content = response.read(LARGEST_REPLY + 1)
+        finally:
+            watch.cancel()
+            connection.close()
+            if late.is_set():  # what was read ends where the time did
+                raise TimeoutError
+        if len(content) > LARGEST_REPLY:
+            raise ValueError(f"a reply of more than {LARGEST_REPLY:,} bytes")
+        if response.length:  # read(size) does not say so itself
+            raise http.client.IncompleteRead(content, response.length)
+        return response, content
+
+    def request(self, path: str, body: Any = None, timeout_s: float = LOOK_TIMEOUT_S,
+                known: bool = True) -> dict[str, Any]:
+        """Return the JSON object that the server answers to a GET, or to a POST of a body, within timeout_s.
+
+        Raises Unavailable where the same may go through later, RunError where it will not, in the server's words. A
+        path that is not `known` to all servers gives {} where it is not there.
+        """
+        value = None
+        try:
+            response, content = self._exchange(path, None if body is None else json.dumps(body), timeout_s)
+            text = content.decode("utf-8", "strict" if response.status == 200 else "replace").strip()
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            if isinstance(error, TimeoutError):
+                reason = f"no whole answer within {timeout_s:g} s"
+            said = self._secret.sub("***", f"{self.name}: {reason}")
+            absent = isinstance(error, ABSENT) and not isinstance(error, UnicodeDecodeError)
+            raise Unavailable(said, absent=absent) from None
+        with contextlib.suppress(RunError):
+            value = parse_json(text, self.name)
+        error = value.get("error") if isinstance(value, dict) else None
+        words = error.get("message", error) if isinstance(error, dict) else error or text
+        words = self._secret.sub("***", words if isinstance(words, str) else json.dumps(words))
+        if response.status in (404, 405) and not known:
+            return {}
+        if response.status in BUSY and not REFUSED.search(words):
+            pause = retry_seconds(response.getheader("Retry-After", ""))
+            raise Unavailable(f"{self.name}: {response.status} {words[:200]}", pause)
+        if response.status != 200:
+            raise RunError(f"{self.name}{path} answers {response.status}: {words[:300]}; "
+                           "correct the model's name, the options or the key")
+        if not isinstance(value, dict) or error is not None:
+            what = "an error" if isinstance(value, dict) else "no JSON object"
+            raise Unavailable(f"{self.name}: a reply that is {what}: {words[:200]!r}")
+        return value
+
+
+# === A model with a prompt, whatever its server speaks ===
+
+
+Said = tuple[str, Any, Any, Any, dict[str, Any]]  # a reply: text, why it ended, tokens read, written, what is kept
+
+
+class Chat:
+    """A model with one prompt, as harness.load_system wants a system; `sent`, `ask` and `prepare` are its dialect's."""
+
+    mode, tools, index, timeout_s = "live", None, None, TIMEOUT_S
+    version, prompt, text, fields = "no prompt", None, None, ()
+    schema, rejection, seed_kept = None, NoRejection, True
+    check_answer: Callable[[Any], None]
+    server: Server
+    sent: Callable[[], dict[str, Any]]  # the request without messages and seed; RunError for an option that is none
+    ask: Callable[[list[dict[str, str]], int | None], Said]  # Unavailable where a reply is not whole
+    facts: Any = None  # what the server tells of the model
+
+    def __init__(self, model: str):
+        self.asked = self.name = self.model = model
+        self.options: dict[str, Any] = {}
+
+    def use_prompt(self, name: str, text: str, fields: Sequence[str] = ()) -> None:
+        """Take a prompt: a template where it names one of these fields of the input, else the system message."""
+        self.version, self.text = name, text
+        self.prompt = f"{name} sha256:{_sha256(text)[:16]}"
+        self.fields = [field for field in fields if f"{{{field}}}" in text]
+
+    def configure(self, task: Task, cases: Sequence[Case], prompt: tuple[str, str] | None,
+                  options: dict[str, Any]) -> None:
+        """Take the task, --prompt as (name, text), and options; raise RunError where one does not fit."""
+        self.check_answer, self.rejection, self.schema = task.check_answer, task.rejection, self.schema or task.schema
+        if prompt:
+            self.use_prompt(*prompt, list(dict.fromkeys(field for case in cases for field in case.input)))
+            for word in sorted({*re.findall(r"\{(\w+)\}", prompt[1])} - {*self.fields}):
+                tell(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input, and stays as it is")
+        for field, case in ((field, case) for field in self.fields for case in cases if field not in case.input):
+            raise RunError(f"case {case.id!r} has no field {field!r}, which the prompt names; add it, or name another")
+        for key, value in options.items():
+            priced = type(value) in (int, float) and 0 <= value < 1e9
+            if key in PRICES and not priced or key in FIXED and (key, value) != ("seed", None):
+                raise RunError(f"--system-option {key}: a price is USD for a million tokens; {', '.join(FIXED)} are set "
+                               "by the recorder (seed=null sends no seed); correct it")
+        self.options |= options
+        self.sent()  # refuses what it cannot send
+
+    def option(self, *names: str) -> Any:
+        """Return the first of these options that is sent, None where none is."""
+        sent = self.sent()
+        return next((part[name] for part in (sent, sent.get("options", {})) for name in names if name in part), None)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Return all that decides the replies, as log and record keep it."""
+        return {"prompt": self.text, "prompt_sha256": self.text and _sha256(self.text), "fields": list(self.fields),
+                "temperature": self.option("temperature"), "seed_kept": self.seed_kept and "seed" not in self.options,
+                "prices": {key: self.options[key] for key in PRICES if key in self.options},
+                "model": self.facts, "request": self.sent()}
+
+    def user_text(self, case_input: dict[str, Any]) -> str:
+        """Return the input as a message; raise the task's rejection where it holds nothing."""
+        values = list(case_input.values())
+        if self.rejection is not NoRejection and not any(str(value or "").strip() for value in values):
+            raise self.rejection("the input is blank")
+        return _text(values[0] if len(values) == 1 else case_input)
+
+    def messages(self, case: Case) -> list[dict[str, str]]:
+        """Return the messages of a case: the filled template, or the prompt and then the input."""
+        text = self.user_text(case.input)
+        if self.fields:  # all in one pass, so that nothing in a value is taken for a field
+            names = "|".join(map(re.escape, self.fields))
+            text = re.sub(rf"\{{({names})\}}", lambda match: _text(case.input[match[1]]), str(self.text))
+        system = [] if self.fields or self.text is None else [{"role": "system", "content": self.text}]
+        return [*system, {"role": "user", "content": text}]
+
+    def respond(self, case: Case, trial: int) -> Answer:
+        """Return the model's answer to a case; metadata has the reply, tokens, latency_s, and cost_usd where priced.
+
+        Raises the task's rejection, before any call, for a blank or missing input.
+        """
+        messages = self.messages(case)
+        began = time.monotonic()
+        seed = None if "seed" in self.options else trial_seed(trial)
+        content, reason, read, written, kept = self.ask(messages, seed)
+        latency_s = round(time.monotonic() - began, 3)
+        metadata = {"server": self.server.name, "reply": content, "latency_s": latency_s, **kept}
+        if type(read) is type(written) is int:
+            metadata["tokens"] = read + written
+            prices = [self.options.get(key, 0) for key in PRICES]
+            if any(prices):
+                metadata["cost_usd"] = round((read * prices[0] + written * prices[1]) / 1e6, 9)
+        if warning := cut_warning(read, self.option("num_ctx"), messages):
+            metadata["warning"] = warning
+        return Answer(self.read_answer(content, reason, metadata), metadata)
+
+    def read_answer(self, content: str, reason: Any, metadata: dict[str, Any]) -> Any:
+        """Return the answer in a reply: its text where the task takes text, else its JSON value.
+
+        Raises Incomplete, with metadata, where it holds none.
+        """
+        try:
+            value, fault = parse_json(content, "the reply"), ""
+        except RunError as error:
+            value, fault = content, str(error).rpartition(";")[0]
+        limit = self.option("num_predict", "max_completion_tokens", "max_tokens")
+        spent = " on thinking" if metadata.get("thinking") else ""
+        padded = not fault and content != content.rstrip()  # whole JSON, then blanks up to the limit
+        for wrong, kind, words in (
+            (reason == "load" and not content.strip(), NotLoaded,
+             'an empty reply with done_reason "load": nothing was generated'),
+            (reason == "length" and not padded, TruncatedReply,
+             f"cut off at {limit} tokens, spent{spent} before the answer was whole; raise the limit (num_predict, "
+             "max_tokens), or see that think is false"),
+            (reason == "content_filter" or "refusal" in metadata, Declined, "a refusal or filter, and no answer"),
+            (not content.strip(), EmptyReply, f"an empty reply with done_reason {reason!r}"),
+            (any(mark in content for mark in THINKING), ThinkingLeaked, "thinking text stands in the answer"),
+        ):
+            if wrong:
+                raise kind(words, metadata)
+        for answer in (content, value):
+            try:
+                self.check_answer(answer)
+                return answer
+            except ValueError as error:
+                wrong = str(error)
+        raise NotJSON(fault, metadata) if fault else WrongSchema(wrong, metadata)
+
+
+def cut_warning(read: Any, context: Any, messages: Sequence[dict[str, str]]) -> str | None:
+    """Return a warning where a server read no more tokens of messages than its context, or too few: it may have cut.
+
+    A token is seldom as much as two words, or as ten bytes in text without blanks.
+
+    >>> cut_warning(2050, 8192, [{"content": "word " * 8000}])
+    'far fewer tokens were read than the prompt has words: it may be cut'
+    """
+    if type(read) is not int:
+        return None
+    if type(context) is int and read >= context:
+        return f"prompt_eval_count at the context limit of {context}: the prompt may be cut"
+    words = [word for message in messages for word in message["content"].split()]
+    few = read < max(len(words) / 2, len(" ".join(words).encode()) / 10)
+    return "far fewer tokens were read than the prompt has words: it may be cut" if few else None
+
+
+# === The two dialects ===
+
+OLLAMA_TOP = ("think", "format", "keep_alive", "truncate", "shift")
+OLLAMA_OPTIONS = (  # a server takes others in silence, and ignores them
+    "num_keep num_predict top_k top_p min_p typical_p repeat_last_n temperature repeat_penalty presence_penalty "
+    "frequency_penalty stop num_ctx num_batch num_gpu main_gpu use_mmap num_thread").split()
+OLLAMA_KEPT = ("done_reason", "prompt_eval_count", "eval_count", "total_duration", "load_duration",
+               "prompt_eval_duration", "eval_duration")
+
+
+class Ollama(Chat):
+    """A model of an Ollama server, known by its weights, template and parameters, or by a pinned digest."""
+
+    def __init__(self, tag: str, pinned: str | None = None):
+        super().__init__(tag)
+        self.pinned, self.model = pinned, f"{tag}@{pinned or 'unknown'}"
+        self.server = Server("OLLAMA_HOST")
+        self.strangers: set[str] | None = None
+
+    def sent(self) -> dict[str, Any]:
+        top = {"model": self.asked, "stream": False, "think": False, "truncate": False, "format": self.schema}
+        options = {"temperature": TEMPERATURE, "num_predict": ANSWER_TOKENS, "num_ctx": CONTEXT_TOKENS}
+        for key, value in self.options.items():
+            if key not in (*OLLAMA_TOP, *OLLAMA_OPTIONS, *PRICES, *FIXED):
+                known = ", ".join((*OLLAMA_TOP, *OLLAMA_OPTIONS, *PRICES))
+                raise RunError(f"--system-option {key} is no option of Ollama's; give one of {known}")
+            if key not in PRICES + FIXED:
+                (top if key in OLLAMA_TOP else options)[key] = value
+        return _told(top) | {"options": _told(options)}
+
+    def ask(self, messages: list[dict[str, str]], seed: int | None) -> Said:
+        sent = self.sent()
+        reply = self.server.request("/api/chat", {
+            **sent, "messages": messages, "options": sent["options"] | _told({"seed": seed})}, self.timeout_s)
+        message = reply["message"] if isinstance(reply.get("message"), dict) else {}
+        if not isinstance(content := message.get("content"), str) or reply.get("done") is not True:
+            raise Unavailable(f"{self.server.name}: a reply that is not whole: {json.dumps(reply)[:200]}")
+        kept = _told({**{key: reply.get(key) for key in OLLAMA_KEPT}, "thinking": message.get("thinking") or None})
+        return content, *(reply.get(key) for key in OLLAMA_KEPT[:3]), kept
+
+    def prepare(self) -> dict[str, Any]:
+        """Return {"host", "version", "digest"} of server and manifest, and note what the model is.
+
+        "loaded" lists other digests that were loaded under its name since the first look, where there are any. Raises RunError where the server lacks the model, or has another than the one pinned.
+        """
+        version = self.server.request("/api/version").get("version")
+        listed = _models(self.server.request("/api/tags").get("models"))
+        name = next((name for name, _ in listed if name in (self.asked, f"{self.asked}:latest")), None)
+        if name is None:
+            raise RunError(f"{self.server.name} has no model {self.asked!r}; it has "
+                           f"{', '.join(name for name, _ in listed) or 'none'}; run ollama pull {self.asked}")
+        digest = dict(listed)[name]
+        shown = self.server.request("/api/show", {"model": self.asked}, known=False)
+        loaded = {other for one, other in _models(self.server.request("/api/ps", known=False).get("models"))
+                  if one == name} - {digest}
+        self.strangers = loaded if self.strangers is None else self.strangers  # those of before answer nothing here
+        weights = re.findall(r"^(?:FROM|ADAPTER) .*sha256[-:]([0-9a-f]{64})", str(shown.get("modelfile")), re.M)
+        self.facts = {"weights": weights, "template": _sha256(_text(shown.get("template"))),
+                      "parameters": _sha256(_text([shown.get(key) for key in ("parameters", "system", "messages")]))}
+        self.model = f"{self.asked}@{digest if self.pinned or not weights else weights[0][:12]}"
+        if self.pinned and digest != self.pinned:
+            raise RunError(f"{self.server.name} has {self.asked} with digest {digest}, and {self.pinned} is pinned; "
+                           f"install that, or record this one as --system model_triage:{self.asked}/{self.version}")
+        new = sorted(loaded - self.strangers)
+        return {"host": self.server.name, "version": str(version), "digest": digest} | ({"loaded": new} if new else {})
+
+
+class OpenAI(Chat):
+    """A model behind the OpenAI-compatible API, whoever serves it."""
+
+    first: tuple[Any, Any] | None = None  # model and fingerprint of the first reply
+
+    def __init__(self, model: str):
+        super().__init__(model)
+        self.name = f"openai:{model}"
+        self.server = Server("OPENAI_BASE_URL", "https://api.openai.com/v1", os.environ.get("OPENAI_API_KEY", ""))
+        # One's own server honours a seed; a hosted one, behind a public name, promises nothing for it.
+        self.seed_kept = bool(re.fullmatch(r"[^.]*|[0-9.]+|.*:.*|.*\.(local|lan|internal)", self.server.host))
+
+    def sent(self) -> dict[str, Any]:
+        given = {key: value for key, value in self.options.items() if key not in PRICES + FIXED}
+        limit = {} if "max_completion_tokens" in given else {"max_tokens": ANSWER_TOKENS}
+        form = given.pop("response_format", "json_schema" if self.schema else None)
+        if form == "json_schema":
+            form = {"type": form, form: {"name": "answer", "strict": True, "schema": self.schema}}
+        elif isinstance(form, str):
+            form = _told({"type": form, "schema": self.schema if form == "json_object" else None})
+        return _told({"model": self.asked, "temperature": TEMPERATURE, **limit, **given, "response_format": form})
+
+    def ask(self, messages: list[dict[str, str]], seed: int | None) -> Said:
+        reply = self.server.request("/chat/completions", self.sent() | _told({"messages": messages, "seed": seed}),
+                                    self.timeout_s)
+        with contextlib.suppress(AttributeError, KeyError, IndexError, TypeError):
+            choice, usage = reply["choices"][0], reply.get("usage") or {}
+            message, reason = choice["message"], choice["finish_reason"]
+            content = message.get("content") or ""
+            served = reply.get("model"), reply.get("system_fingerprint")
+            self.first = self.first or served
+            kept = _told({"finish_reason": reason, "usage": usage, "served": served[0],
+                          "system_fingerprint": served[1], "refusal": message.get("refusal"),
+                          "thinking": message.get("reasoning_content") or message.get("reasoning"),
+                          "warning": None if served == self.first else "not the first trial's model or fingerprint"})
+            if isinstance(content, str) and isinstance(reason, str):
+                return content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), kept
+        raise Unavailable(f"{self.server.name}: a reply that is not whole: {json.dumps(reply)[:200]}")
+
+    def prepare(self) -> dict[str, Any]:
+        """Return {"host", "version"} of the server; raise RunError where its list of models lacks this one."""
+        listed = [name for name, _ in _models(self.server.request("/models", known=False).get("data"), "id")]
+        if listed and self.asked not in listed:
+            raise RunError(f"{self.server.name} has no model {self.asked!r}; it has {', '.join(listed[:20])}; name one")
+        return {"host": self.server.name, "version": None}
+
+
+def _told(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _models(listed: Any, key: str = "name") -> list[tuple[str, str]]:
+    """Return (name, digest of 12 digits) of the models in a server's list, as far as it is one."""
+    return [(model[key], str(model.get("digest", "")).removeprefix("sha256:")[:12] or "unknown")
+            for model in (listed if isinstance(listed, list) else [])
+            if isinstance(model, dict) and isinstance(model.get(key), str)]
+
+
+def __getattr__(name: str) -> Chat:
+    """Return the system that a name stands for: openai:MODEL, or the tag of a model of Ollama's."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    dialect, _, model = name.partition(":")
+    return OpenAI(model) if dialect == "openai" and model else Ollama(name)

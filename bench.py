@@ -25,14 +25,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` l
 
 import argparse
 import contextlib
-import fcntl
 import hashlib
 import json
 import queue
 import random
 import re
 import signal
-import stat
 import threading
 import time
 from collections import Counter
@@ -66,93 +64,58 @@ def units_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list
 # === The log, as it is written ===
 
 
-class LogWriter:
-    """An append-only log, open and locked: a whole line at a time, on the disk before the next.
-
-    A lock that the kernel holds (flock) keeps a second recorder out and dies with its process.
-    """
+class LogWriter(files.Appender):
+    """The log of one run: `rows` are its trials, `sealed` says whether it has its end line."""
 
     def __init__(self, path: str, resume: bool, header: dict[str, Any], units: Sequence[Unit]):
         """Open a log at its next line; raise RunError, the log untouched, where it is not one of this run."""
-        self.path = path
-        try:
-            self.file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | (0 if resume else os.O_EXCL), 0o666)
-        except FileExistsError:
-            raise RunError(f"{path} exists, and a log is never overwritten; continue it with --resume, "
-                           "or name another with --log") from None
-        except OSError as error:
-            raise RunError(f"cannot write {path}: {error.strerror}; name another file with --log") from None
-        try:
-            self._begin(header, units)
-        except BaseException:
-            self.close()
-            raise
+        self.rows: list[dict[str, Any]] = []
+        self.sealed, self.moved = False, ""
 
-    def _begin(self, header: dict[str, Any], units: Sequence[Unit]) -> None:
-        if not stat.S_ISREG(os.fstat(self.file).st_mode):
-            raise RunError(f"{self.path} is not a file that keeps what is written to it; name another with --log")
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with open(self.file, "rb", closefd=False) as file:
-                data = file.read()
-        except BlockingIOError:
-            raise RunError(f"{self.path} is being written by another recorder; wait for it, or stop it") from None
-        except OSError as error:
-            raise RunError(f"cannot lock and read {self.path}: {error.strerror}; name another with --log") from None
-        self.size = data.rfind(b"\n") + 1  # bytes of the whole lines
-        self._sha256 = hashlib.sha256(data[:self.size])
-        torn = data[self.size:]
-        if not self.size and not torn.startswith(files.LOG_START[:len(torn)]):
-            raise RunError(f"{self.path} is not a log; name another with --log")
-        log = harness.parse_log(data[:self.size], self.path) if self.size else None
-        self.rows, self.sealed = (log.rows, log.end is not None) if log else ([], False)
-        if log:
-            harness.refuse_run_difference(log.header, header, (self.path, "this command"))
-            ours = {(case.id, trial) for case, trial in units}
-            for number, row in enumerate(self.rows, start=2):
-                if (row["case_id"], row["trial"]) not in ours:
-                    raise RunError(f"{self.path}:{number}: case {row['case_id']!r} trial {row['trial']} is not of this "
-                                   "run; record it again under another name")
-        if torn:
-            self._move_aside(torn)
-        if not log:
-            self.append(header)
+        def check(lines: bytes) -> int:
+            if lines:
+                log = harness.parse_log(lines, path)
+                harness.refuse_run_difference(log.header, header, (path, "this command"))
+                ours = {(case.id, trial) for case, trial in units}
+                for number, row in enumerate(log.rows, start=2):
+                    if (row["case_id"], row["trial"]) not in ours:
+                        raise RunError(f"{path}:{number}: case {row['case_id']!r} trial {row['trial']} is not of this "
+                                       "run; record it again under another name")
+                self.rows, self.sealed = log.rows, log.end is not None
+            return len(lines)
 
-    def _move_aside(self, torn: bytes) -> None:
-        """Move a line that the last recorder did not finish into PATH.torn, and say so; raise RunError if it stays."""
-        aside = f"{self.path}.torn"
-        try:
-            with open(aside, "ab") as file:
-                file.write(torn + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.ftruncate(self.file, self.size)  # only now: killed in between, the line is aside twice, and never lost
-        except OSError as error:
-            raise RunError(f"cannot move the torn last line of {self.path} into {aside}: {error.strerror}; "
-                           "free the space, then resume again") from None
-        tell(f"{self.path}: a torn last line of {len(torn)} bytes was moved into {aside}; its trial is recorded again")
+        super().__init__(path, files.LOG_START, check, fresh=not resume)
+        if not self.data:
+            try:
+                self.add(header)
+            except BaseException:
+                self.close()
+                raise
 
-    def append(self, value: dict[str, Any]) -> None:
-        """Write one line and wait until the disk has it; raise RunError, the log as before, where it has not."""
-        line = files.json_line(value).encode()
+    def add(self, value: dict[str, Any]) -> None:
+        """Write one line and wait until the disk has it; raise RunError where it has not, or the log is not ours alone.
+
+        Where somebody removed the log, cut it or wrote to it, all that was recorded goes on in another file, this line
+        included, and every line after it raises RunError as well: what is under way is kept, no more is begun.
+        """
         try:
-            rest = memoryview(line)
-            while rest:  # a disk that fills up takes a part, and refuses the next
-                rest = rest[os.write(self.file, rest):]
-            os.fsync(self.file)
+            why = "" if self.moved else self.changed(value["type"] == "end")
+            if why:
+                before = self.path
+                self.leave()
+                self.moved = f"{before} {why} while it was recorded"
+            self.append(files.json_line(value).encode())
         except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self.file, self.size)  # where even that fails, --resume moves the torn line aside
             raise RunError(f"cannot write {self.path}: {error.strerror}; make room for it") from None
-        self.size += len(line)
-        self._sha256.update(line)
+        if value["type"] == "trial":
+            self.rows.append(value)
+        if self.moved:
+            raise RunError(self.moved)
 
     def seal(self) -> None:
         """Write the end line: the number of trials, and the sha256 of every byte before it."""
-        self.append({"type": "end", "trials": len(self.rows), "sha256": self._sha256.hexdigest()})
-
-    def close(self) -> None:
-        os.close(self.file)
+        self.add({"type": "end", "trials": len(self.rows), "sha256": hashlib.sha256(self.data).hexdigest()})
+        self.sealed = True
 
 
 # === Trials, several at a time ===
@@ -238,10 +201,13 @@ def run_all(units: Sequence[Unit], work: Callable[[Unit], Outcome], workers: int
                 failure = item
             else:
                 unit, outcome = item
-                if not isinstance(outcome, BaseException):
+                try:
+                    if isinstance(outcome, BaseException):
+                        raise outcome
                     keep(unit, outcome)
-                elif failure is None:
-                    failure = outcome
+                except BaseException as error:  # noqa: BLE001 (raised again, once what is under way is kept)
+                    stop.set()
+                    failure = failure or error
                 room.release()
     finally:
         if listening:
@@ -358,10 +324,11 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
         return {**outcome, "elapsed_s": round(timer() - began, 3), "at": harness.utc(clock())}
 
     def keep(unit: Unit, outcome: Outcome) -> None:
+        if writer.sealed:  # the model has changed: what was still under way is of no use
+            return
         case, trial = unit
         row = {"type": "trial", "case_id": case.id, "trial": trial, "seed": harness.trial_seed(trial), **outcome}
-        writer.append(row)
-        rows.append(row)
+        writer.add(row)
         progress.step(harness.grade(task, case, outcome)[0])
         if "retries" in outcome["metadata"] or len(rows) % LOOK_EVERY == 0:
             try:
@@ -379,7 +346,7 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
         try:
             harness.refuse_changed(header, now, args.log)
         except RunError as error:
-            writer.append(now)
+            writer.add(now)
             writer.seal()
             raise Changed(str(error)) from None
 
@@ -393,7 +360,8 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
         progress.clear()
         if isinstance(stopped, Changed):
             raise
-        words = f"{len(rows)} of {len(units)} trials are kept in {args.log}; go on with the same command and --resume"
+        words = (f"{len(rows)} of {len(units)} trials are kept in {writer.path}; go on with the same command"
+                 + (f", --log {writer.path}" if writer.moved else "") + " and --resume")
         if isinstance(stopped, RunError):
             raise RunError(f"{stopped}; {words}") from stopped.__cause__
         tell(f"stopped: {words}")

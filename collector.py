@@ -25,8 +25,9 @@ if sys.version_info < (3, 11):
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
-import fcntl
 import hmac
+import io
+import json
 import signal
 import socket
 import socketserver
@@ -38,7 +39,9 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from core.files import TOOL_VERSION, RunError, command_parser, decode, json_line, parse_json, run_command, tell
+from core.files import (
+    TOOL_VERSION, Appender, RunError, command_parser, decode, json_line, parse_json, run_command, tell,
+)
 from core.trials import UNEXPLAINED, Known, Row, RowTwice, Score, check_row, read_lines, score_bound
 
 FIELDS = ("task_id", "seed", "config", "score", "error", "cluster", "tags", "cost_usd", "latency_s", "tokens", "ts",
@@ -46,8 +49,9 @@ FIELDS = ("task_id", "seed", "config", "score", "error", "cluster", "tags", "cos
 METHODS = {"/trials": "POST", "/health": "GET", "/stats": "GET"}
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MAX_BODY = 4 * 1024 * 1024  # bytes
-TIMEOUT = 10.0  # seconds for a whole body, and of silence before it
-MORE = b"\t\n"  # how a line ends that has more rows of its request behind it; to readers of JSON a tab is nothing
+TIMEOUT = 10.0  # seconds for a whole head, then for a whole body
+MORE = b"\t"  # how a line begins that has more rows of its request behind it; to readers of JSON a tab is nothing
+MORE_BEFORE = b"\t\n"  # how it ended in logs of version 1.0.0
 
 
 class Refused(Exception):
@@ -85,77 +89,62 @@ def parse_body(body: bytes, score_range: tuple[Score, Score], ignore_input: bool
 # === The log ===
 
 
-class TrialLog:
+def finished(lines: bytes) -> int:
+    """Return how many bytes of a log's lines are whole requests: all but those at its end that say that more follow.
+
+    >>> finished(b'{"task_id": 1}\\n\\t{"task_id": 2}\\n')
+    15
+    """
+    end = len(lines)
+    while end:
+        start = lines.rfind(b"\n", 0, end - 1) + 1
+        if not (lines.startswith(MORE, start) or lines.endswith(MORE_BEFORE, start, end)):
+            break
+        end = start
+    return end
+
+
+class TrialLog(Appender):
     """A trial log that this process alone appends to; RunError where that cannot be, or the reader would refuse it."""
 
     def __init__(self, path: str, score_range: tuple[Score, Score], ignore_input: bool = False):
-        self.path, self.score_range, self.ignore_input = path, score_range, ignore_input
+        self.score_range, self.ignore_input = score_range, ignore_input
         self.known = Known(ignore_input)
         self.unsound: str | None = None  # why nothing more can be appended
         self.lock = threading.Lock()
-        try:
-            self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            data = self._whole_requests()
-            folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-            os.fsync(folder)  # a file just made is lost with its folder's entry
-            os.close(folder)
-        except BlockingIOError:
-            raise RunError(f"{path} is in use by another collector; stop that one, or name another log") from None
-        except OSError as error:
-            raise RunError(f"cannot use {path}: {error.strerror}; name a log that can be written") from None
+        super().__init__(path, b'{"task_id"', self._check, mode=0o600)  # what is collected is nobody else's business
+        self.lines = self.data.count(b"\n")
+
+    def _check(self, lines: bytes) -> int:
+        if "utf-8" not in json.detect_encoding(lines):
+            raise RunError(f"{self.path} is not UTF-8, and the rows added to it would be; save it as UTF-8")
         broken: list[tuple[str, str]] = []
-        for where, value in read_lines(data, path, broken):
-            row = check_row(value, where, score_range)
-            self.known.add(row.config, row, where, where)
+        end = finished(lines)
+        whole, layered = lines.count(b"\n", 0, end), self.known.layer()
+        for where, value in read_lines(lines, self.path, broken):
+            row = check_row(value, where, self.score_range)
+            known = self.known if int(where.rpartition(":")[2]) <= whole else layered
+            known.add(row.config, row, where, where)
         if broken:
             raise RunError(f"{': '.join(broken[0])}; repair the log, or name another")
-        self.lines = data.count(b"\n")
+        return end
 
-    def _whole_requests(self) -> bytes:
-        """Return what the log holds of whole requests, and move aside what follows them."""
-        with open(self.fd, "rb", closefd=False) as file:
-            data = file.read()
-        whole = data.rfind(b"\n") + 1
-        while data.endswith(MORE, 0, whole):
-            whole = data.rfind(b"\n", 0, whole - 1) + 1
-        torn = data[whole:]
-        if torn:
-            with open(self.path + ".torn", "ab") as aside:
-                aside.write(torn if torn.endswith(b"\n") else torn + b"\n")
-                aside.flush()
-                os.fsync(aside.fileno())
-            os.ftruncate(self.fd, whole)
-            os.fsync(self.fd)
-            print(f"the last request was torn: its {len(torn)} bytes are now in {self.path}.torn", file=sys.stderr)
-        return data[:whole]
-
-    def append(self, rows: Sequence[tuple[Row, str, str]]) -> None:
+    def add(self, rows: Sequence[tuple[Row, str, str]]) -> None:
         """Return once all rows are on the disk; raise RowTwice, RunError or OSError, and then none of them is there."""
         with self.lock:
+            why = "" if self.unsound else self.changed()
+            if why:
+                self.leave()
+                self.unsound = f"the log {why}, its rows are in {self.path}; start the collector again"
+            if self.unsound:
+                raise OSError(self.unsound)
             layered = self.known.layer()
             for number, (row, _, where) in enumerate(rows, start=self.lines + 1):
                 layered.add(row.config, row, where, f"{self.path}:{number}")
-            self._write(MORE.join(line.encode().rstrip(b"\n") for _, line, _ in rows) + b"\n")
+            *before, last = (line.encode() for _, line, _ in rows)
+            self.append(b"".join(MORE + line for line in before) + last)
             self.known.take(layered)
             self.lines += len(rows)
-
-    def _write(self, data: bytes) -> None:
-        if self.unsound:
-            raise OSError(self.unsound)
-        here = os.fstat(self.fd)
-        if not os.path.samestat(here, os.stat(self.path)):
-            raise OSError("the log was moved or replaced, start the collector again")
-        try:
-            while data:
-                data = data[os.write(self.fd, data):]
-            os.fsync(self.fd)
-        except OSError:
-            self.unsound = "half a row could not be taken back, start the collector again"
-            os.ftruncate(self.fd, here.st_size)
-            os.fsync(self.fd)
-            self.unsound = None
-            raise
 
     def stats(self) -> dict[str, Any]:
         """Return {"rows", "configs": {config: {"rows", "cases"}}} of what is on the disk."""
@@ -187,6 +176,20 @@ class Collector(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+class Timed(io.RawIOBase):
+    """What comes on a connection until the deadline: drop by drop is slow, too. Then TimeoutError."""
+
+    def __init__(self, connection: socket.socket, seconds: float):
+        self.connection, self.deadline = connection, time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self.connection.settimeout(max(self.deadline - time.monotonic(), 0.001))
+        return self.connection.recv_into(buffer)
+
+
 class Handler(BaseHTTPRequestHandler):
     """One request. HTTP/1.0: a connection ends with its answer, so nothing unread is taken for a second request."""
 
@@ -194,6 +197,10 @@ class Handler(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = TIMEOUT
     server: Collector
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile = io.BufferedReader(Timed(self.connection, self.timeout))  # for all of the head
 
     def answer(self) -> None:
         try:
@@ -230,7 +237,7 @@ class Handler(BaseHTTPRequestHandler):
         except RunError as error:  # a row twice in one body is an error of the sender, not a row that is there
             raise Refused(400, str(error)) from None
         try:
-            log.append(rows)
+            log.add(rows)
         except RunError as error:
             raise Refused(409 if isinstance(error, RowTwice) else 400, str(error)) from None
         except OSError as error:
@@ -247,23 +254,18 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(400, "Content-Length is not one whole number")
         if len(length) > 15 or int(length) > MAX_BODY:
             raise Refused(413, f"the body is beyond {MAX_BODY} bytes; send fewer rows at once")
-        deadline = time.monotonic() + self.timeout  # for all of it: drop by drop is slow, too
-        body = bytearray()
-        left = int(length)
-        while left:
-            self.connection.settimeout(max(deadline - time.monotonic(), 0.001))
-            try:
-                part = self.rfile.read1(left)
-            except TimeoutError:
-                raise Refused(408, f"the body took more than {self.timeout:g} s; send it again") from None
-            if not part:
-                raise Refused(400, f"the body ended {left} bytes early")
-            body += part
-            left -= len(part)
-        return bytes(body)
+        self.rfile.raw.deadline = time.monotonic() + self.timeout
+        try:
+            body = self.rfile.read(int(length))
+        except TimeoutError:
+            raise Refused(408, f"the body took more than {self.timeout:g} s; send it again") from None
+        if len(body) < int(length):
+            raise Refused(400, f"the body ended {int(length) - len(body)} bytes early")
+        return body
 
     def _send(self, status: int, value: dict[str, Any], headers: Mapping[str, str] = {}) -> None:
         body = json_line(value).encode()
+        self.connection.settimeout(self.timeout)
         self.send_response(status)
         for name, text in {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}.items():
             self.send_header(name, text)
@@ -298,6 +300,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     token = os.environ.get("TRIAL_TOKEN", "").strip()
     if not token and args.host not in LOOPBACK:
         raise RunError(f"{args.host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or keep 127.0.0.1")
+    if not token.isprintable():  # bytes that are no text come as halves of characters
+        raise RunError("TRIAL_TOKEN holds what no HTTP header can carry; set it to printable text")
     log = TrialLog(args.log, tuple(args.score_range), args.ignore_input)
     try:
         server = Collector(args.host, args.port, log, token)

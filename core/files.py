@@ -16,7 +16,9 @@ import math
 import os
 import re
 import select
+import stat
 import sys
+import tempfile
 import textwrap
 import unicodedata
 from collections import Counter
@@ -179,6 +181,151 @@ def write(path: str, text: str) -> None:
     finally:
         with contextlib.suppress(OSError):
             os.unlink(beside)
+
+
+def _write_all(descriptor: int, data: bytes | bytearray) -> None:
+    """Write to a file, and wait until the disk has it: a disk that fills up takes a part, and refuses the next."""
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left):]
+    os.fsync(descriptor)
+
+
+def _sync_folder(path: str) -> None:
+    """Wait until the disk knows the name of a file just made: without it the file would be lost with its folder's."""
+    with contextlib.suppress(OSError):  # a folder that may be written but not read, Windows
+        folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+# === A file that only grows ===
+
+
+class Appender:
+    """A file of JSON lines that only grows, open and locked: whole lines, on the disk before append() returns.
+
+    A lock that the kernel holds (flock) keeps a second writer out and dies with its process. `data` is what the file
+    holds, in memory as well: what was recorded outlives a file that somebody removed, cut or wrote to.
+    """
+
+    def __init__(self, path: str, beginning: bytes, check: Callable[[bytes], int], fresh: bool = False,
+                 mode: int = 0o666):
+        """Open a file at its next line; raise RunError, the file untouched, where it is not of the kind that is wanted.
+
+        beginning: how the first line begins. check takes all whole lines and returns how many bytes of them stay, or
+        raises RunError. A last line that is whole but for its line end gets that; half a line is moved into PATH.torn.
+        fresh: the file must not be there. mode: the permissions of a new file, less the umask.
+        """
+        try:
+            import fcntl
+        except ImportError:
+            raise RunError("a log cannot be locked here; record and collect on Linux or macOS") from None
+        self.path, self.data, self._half = path, bytearray(), False
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | (os.O_EXCL if fresh else 0), mode)
+        except FileExistsError:
+            raise RunError(f"{path} exists, and a log is never overwritten; continue it with --resume, "
+                           "or name another with --log") from None
+        except OSError as error:
+            raise RunError(f"cannot write {path}: {error.strerror}; name another file with --log") from None
+        try:
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise RunError(f"{path} is not a file that keeps what is written to it; name another with --log")
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._begin(self.read(), beginning, check)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, BlockingIOError):
+                raise RunError(f"{path} is in use by another recorder or collector; wait for it, or stop it") from None
+            if isinstance(error, OSError):
+                raise RunError(f"cannot use {path}: {error.strerror}; make room, or name another with --log") from None
+            raise
+
+    def _begin(self, found: bytes, beginning: bytes, check: Callable[[bytes], int]) -> None:
+        cut = found.rfind(b"\n") + 1
+        lines, rest = found[:cut], found[cut:]
+        with contextlib.suppress(RunError):
+            if rest and isinstance(parse_json(decode(rest, ""), ""), dict):
+                lines, rest = found + b"\n", b""
+        kept = check(lines)
+        start = rest.lstrip(b"\0\t" if lines else b"\t")  # a crash may leave NULs
+        if not start.startswith((b"{" if lines else beginning)[:len(start)]):
+            raise RunError(f"{self.path} is not a log: the {len(rest)} bytes at its end begin no line of one; "
+                           "name another file with --log")
+        torn = found[kept:]
+        self.data += lines[:kept]
+        if torn:
+            aside = f"{self.path}.torn"
+            other = os.open(aside, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW,
+                            stat.S_IMODE(os.fstat(self._file).st_mode))
+            with open(other, "wb") as file:
+                _write_all(file.fileno(), torn.removesuffix(b"\n") + b"\n")
+            _sync_folder(aside)
+            self._take_back()  # only now: killed in between, it is aside twice, and never lost
+            tell(f"{self.path}: its last {len(torn)} bytes were not finished, and were moved into {aside}")
+        elif kept > len(found):
+            _write_all(self._file, b"\n")
+        if not found:
+            _sync_folder(self.path)
+
+    def _take_back(self) -> None:
+        os.ftruncate(self._file, len(self.data))
+        os.lseek(self._file, 0, os.SEEK_END)
+        os.fsync(self._file)
+        self._half = False
+
+    def read(self) -> bytes:
+        """Return what the open file holds now."""
+        with open(self._file, "rb", closefd=False) as file:
+            file.seek(0)
+            return file.read()
+
+    def append(self, lines: bytes) -> None:
+        """Write whole lines; raise OSError, the file as before, where the disk does not take them."""
+        if self._half:
+            self._take_back()
+        try:
+            self._half = True
+            _write_all(self._file, lines)
+            self._half = False
+        except OSError:
+            with contextlib.suppress(OSError):  # where even that fails, the next try does it first
+                self._take_back()
+            raise
+        self.data += lines
+
+    def changed(self, throughout: bool = False) -> str:
+        """Return what somebody else did to the file, "" for nothing; throughout: compare every byte, too."""
+        here = os.fstat(self._file)
+        try:
+            there = os.stat(self.path)
+        except OSError:
+            return "was removed"
+        if not os.path.samestat(here, there):
+            return "was replaced by another file"
+        if self._half or here.st_size == len(self.data) and not (throughout and self.read() != self.data):
+            return ""
+        return "was cut" if here.st_size < len(self.data) else "was written to by somebody else"
+
+    def leave(self) -> None:
+        """Go on in a new file that holds all of `data`, and name it in `path`; raise OSError where none can be made."""
+        try:
+            new = tempfile.mkstemp(".saved", f"{os.path.basename(self.path)}.", os.path.dirname(self.path) or ".")
+        except OSError:  # its folder has gone, too
+            new = tempfile.mkstemp(".saved", f"{os.path.basename(self.path)}.")
+        os.close(self._file)
+        self._file, self.path = new
+        _write_all(self._file, self.data)
+        _sync_folder(self.path)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+# === Fields ===
 
 
 TEXT, WHOLE, TABLE, LIST = str, int, dict, list

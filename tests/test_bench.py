@@ -16,6 +16,7 @@ import json
 import os
 import queue
 import random
+import shutil
 import signal
 import socket
 import struct
@@ -491,10 +492,28 @@ class ResumeTest(Folder):
         kept = self.stop_after(4)
         self.save(kept + b'{"type": "trial", "case_id": "c1", "tri')
         result = self.record("--resume")
-        self.assertIn(f"a torn last line of 39 bytes was moved into {self.log}.torn", result.err)
+        self.assertIn(f"its last 39 bytes were not finished, and were moved into {self.log}.torn", result.err)
         self.assertEqual(self.bytes(f"{self.log}.torn"), b'{"type": "trial", "case_id": "c1", "tri\n')
         self.assertTrue(self.bytes().startswith(kept))
         self.rows()
+
+    def test_a_whole_last_line_without_its_end_is_kept(self):
+        for count in (0, 4, 9):
+            kept, system = self.stop_after(count) if count < 9 else self.record() and self.bytes(), System()
+            self.save(kept[:-1])
+            self.assertEqual(self.record("--resume", system=system).status, 0)
+            self.assertTrue(self.bytes().startswith(kept))
+            self.assertEqual(system.calls, UNITS[count:])
+            self.rows()
+            self.assertFalse(os.path.exists(f"{self.log}.torn"))
+            os.unlink(self.log)
+
+    def test_a_torn_line_goes_to_no_file_that_a_link_names(self):
+        self.save(torn := self.stop_after(4)[:-30])
+        os.symlink(self.cases, f"{self.log}.torn")
+        before = self.bytes(self.cases)
+        self.assert_refused(self.record("--resume"), f"cannot use {self.log}")
+        self.assertEqual((self.bytes(), self.bytes(self.cases)), (torn, before))
 
     def test_a_log_of_another_run_is_refused_by_name_and_value_and_not_touched(self):
         kept = self.stop_after(4)
@@ -581,7 +600,7 @@ class ResumeTest(Folder):
             file.write("a line without an end")
         for path, words in (("/dev/null", "not a file that keeps"), (self.path("fifo"), "not a file that keeps"),
                             (self.path("folder"), "Is a directory"), (self.path("notes"), "is not a log"),
-                            (self.cases, "is not a log"), (self.path("no/log.jsonl"), "No such file or directory"),
+                            (self.cases, "no log's header"), (self.path("no/log.jsonl"), "No such file or directory"),
                             (BENCH, "bench.py:1: not JSON")):
             with self.subTest(path=path):
                 before = self.bytes(path) if os.path.isfile(path) else None
@@ -609,6 +628,69 @@ class ResumeTest(Folder):
                               (Answer(DELIVERY, ["a list"]), "metadata ['a list'], not an object")):
             with self.subTest(answer=answer), mock.patch.object(System, "respond", lambda *_, answer=answer: answer):
                 self.assert_refused(self.record("--resume"), "case 'c0' trial 1: ", words, "0 of 9 trials are kept")
+
+
+class ChangedTest(Folder):
+    """Somebody else does something to the log while it is recorded."""
+
+    def unlink(self) -> None:
+        os.unlink(self.log)
+
+    def replace(self) -> None:
+        os.unlink(self.log)
+        self.save(b"another file")
+
+    def cut(self) -> None:
+        os.truncate(self.log, 100)
+
+    def empty(self) -> None:
+        os.truncate(self.log, 0)
+
+    def add(self) -> None:
+        with open(self.log, "ab") as file:
+            file.write(b'{"half')
+
+    def edit(self) -> None:  # is found before the end line is written
+        with open(self.log, "r+b") as file:
+            file.seek(-9, os.SEEK_END)
+            file.write(b"x")
+
+    def test_the_run_stops_and_everything_is_saved_what_is_under_way_included(self):
+        self.record()
+        expected = [json.loads(line) for line in self.bytes().splitlines()]
+        for change, says in ((self.unlink, "was removed"), (self.replace, "was replaced"), (self.cut, "was cut"),
+                             (self.empty, "was cut"), (self.add, "was written to"), (self.edit, "was written to")):
+            for at, workers in ((1, "1"), (5, "1"), (9, "1"), (4, "3")):
+                with self.subTest(says=says, at=at, workers=workers):
+                    for name in os.listdir(self.folder):
+                        if name.startswith("log.jsonl"):
+                            os.unlink(self.path(name))
+                    change_now = {at: change}
+                    result = self.record("--workers", workers, system=System(
+                        lambda number, unit, change_now=change_now: change_now.pop(number, lambda: None)()))
+                    changed = self.bytes() if os.path.exists(self.log) else None
+                    [saved] = [name for name in os.listdir(self.folder) if name.endswith(".saved")]
+                    saved = self.path(saved)
+                    rows = harness.parse_log(self.bytes(saved), saved).rows
+                    self.assert_refused(result, f"{self.log} {says} ", f"{len(rows)} of 9 trials are kept in {saved}; "
+                                        f"go on with the same command, --log {saved} and --resume")
+                    self.assertGreaterEqual(len(rows), 9 if change == self.edit else at)
+                    if workers == "1" and change != self.edit:
+                        self.assertEqual(len(rows), at)
+                    self.assertEqual(self.record("--resume", log=saved).status, 0)
+                    self.assertEqual(changed, self.bytes() if os.path.exists(self.log) else None)
+                    whole = [json.loads(line) for line in self.bytes(saved).splitlines()]
+                    self.assertEqual(sorted(map(str, whole[1:-1])), sorted(map(str, expected[1:-1])))
+
+    def test_a_folder_that_was_removed_leaves_the_trials_in_the_temporary_folder(self):
+        os.mkdir(self.path("inner"))
+        log = self.path("inner/log.jsonl")
+        system = System(lambda number, unit: number == 4 and shutil.rmtree(self.path("inner")))
+        with mock.patch.object(tempfile, "tempdir", self.folder):
+            result = self.record(system=system, log=log)
+        [saved] = [name for name in os.listdir(self.folder) if name.endswith(".saved")]
+        self.assert_refused(result, "was removed", f"4 of 9 trials are kept in {self.path(saved)}")
+        self.assertEqual(self.record("--resume", log=self.path(saved)).status, 0)
 
 
 class Killed(BaseException):
@@ -663,6 +745,7 @@ class KillTest(Folder):
             result = None
         self.assertTrue(self.bytes().startswith(kept[:kept.rfind(b"\n") + 1]), "a whole line was lost")
         self.assertFalse(done & set(system.calls), "a trial that was kept was run again")
+        self.err = result and result.err
         return result is not None and result.status == 0
 
     def test_killed_after_any_number_of_steps_a_resumed_log_is_that_of_one_run(self):
@@ -674,7 +757,7 @@ class KillTest(Folder):
             if self.life(steps):
                 break
             deaths += 1
-            self.assertTrue(self.life(1_000_000))
+            self.assertTrue(self.life(1_000_000), self.err)
             self.assertEqual(self.bytes(), expected)
         self.assertGreater(deaths, 200)
 
@@ -869,7 +952,7 @@ class LockTest(Folder):
         self.assertEqual(self.record(system=System(hook)).status, 0)
         for second in seconds:
             self.assertEqual((second.returncode, second.stdout), (1, ""))
-            self.assertEqual(second.stderr, f"error: {self.log} is being written by another recorder; "
+            self.assertEqual(second.stderr, f"error: {self.log} is in use by another recorder or collector; "
                                             "wait for it, or stop it\n")
         self.assertEqual((len(self.rows()), len(seconds)), (9, 2))
 
@@ -919,7 +1002,7 @@ class DiskTest(Folder):
             self.assertEqual(self.bytes(), expected)
 
     def test_an_fsync_that_fails_is_an_error_and_its_line_not_kept(self):
-        with mock.patch.object(os, "fsync", side_effect=[None, None, OSError(errno.EIO, "Input/output error")]):
+        with mock.patch.object(os, "fsync", side_effect=[None] * 3 + [OSError(errno.EIO, "Input/output error")] * 2):
             self.assert_refused(self.record(), "Input/output error", "1 of 9 trials are kept")
         self.assertEqual(len(harness.parse_log(self.bytes(), self.log).rows), 1)
 

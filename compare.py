@@ -302,14 +302,7 @@ def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseS
     harness.compare(baseline, candidate, case_set, names)
     pair = trials.from_records(baseline, candidate, case_set)
     return compare_pair(pair, options._replace(missing="zero"), baseline["manifest"]["task"],
-                        (_temperature(baseline), _temperature(candidate)))
-
-
-def _temperature(record: dict[str, Any]) -> float | None:
-    found: Any = record["manifest"].get("settings")
-    for key in ("request", "options", "temperature"):
-        found = found.get(key) if isinstance(found, dict) else None
-    return found if isinstance(found, (int, float)) else None
+                        (harness.temperature(baseline["manifest"]), harness.temperature(candidate["manifest"])))
 
 
 # === Formatting ===

@@ -607,6 +607,33 @@ def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseS
                            f"{names[1]}; record both with the same seeds")
 
 
+# === What a record says in any server's words ===
+
+
+def measures(row: dict[str, Any]) -> dict[str, Any]:
+    """Return latency_s, tokens and cost_usd of a record's row, as its system wrote them into metadata; None if not.
+
+    The recorder's own elapsed_s stands in for latency_s. Logs of the first version have counts in Ollama's words.
+
+    >>> measures({"metadata": {"prompt_eval_count": 26, "eval_count": 4}, "elapsed_s": 0.5})
+    {'latency_s': 0.5, 'tokens': 30, 'cost_usd': None}
+    """
+    metadata = row["metadata"]
+    counts = [metadata.get(name) for name in ("prompt_eval_count", "eval_count")]
+    tokens = sum(counts) if all(type(count) is int for count in counts) else None
+    return {"latency_s": metadata.get("latency_s", row.get("elapsed_s")), "tokens": metadata.get("tokens", tokens),
+            "cost_usd": metadata.get("cost_usd")}
+
+
+def temperature(manifest: dict[str, Any]) -> Any:
+    """Return the temperature in a record's settings, None where there is none; the first version had Ollama's request."""
+    settings = manifest.get("settings")
+    if isinstance(settings, dict) and "temperature" not in settings:
+        for key in ("request", "options"):
+            settings = settings.get(key) if isinstance(settings, dict) else None
+    return settings.get("temperature") if isinstance(settings, dict) else None
+
+
 # === Command line ===
 
 

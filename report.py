@@ -61,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         case_set = harness.load_cases(args.cases)
         harness.compare(baseline, candidate, case_set, args.runs)
         made_from = [baseline["manifest"]["case_set"], baseline["manifest"]["system"], candidate["manifest"]["system"]]
-        if made_from != [comparison.get(key) for key in ("case_set", *SIDES)]:
+        described = [{field: comparison[side].get(field) for field in harness.SYSTEM_FIELDS} for side in SIDES]
+        if made_from != [comparison.get("case_set"), *described]:
             raise files.RunError(f"{args.comparison} was not made from {' and '.join(args.runs)}; "
                                  "give the records it was made from, baseline first")
         panel = page.record_panel(baseline, candidate, case_set)

@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from core.files import RunError, decode, parse_json, read_bytes
+import harness
 from harness import SYSTEM_FIELDS, CaseSet
 
 Score = int | Fraction
@@ -490,20 +491,48 @@ def from_records(baseline: dict[str, Any], candidate: dict[str, Any], case_set: 
             rows[row["case_id"]].append(_record_trial(row))
         manifest = record["manifest"]
         logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
-        sides.append(Side({field: manifest["system"].get(field) for field in SYSTEM_FIELDS}, list(rows.values()),
+        described = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _served(manifest)
+        sides.append(Side(described, list(rows.values()),
                           [{"name": log["name"], "sha256": log["sha256"]} for log in logs]))
     identity = {"name": case_set.name, "sha256": case_set.sha256}
-    return Pair(cases, sides[0], sides[1], (0, 1), identity, _seed_note(sides))
+    notes = _seed_note(sides) + _record_notes(sides, [baseline["manifest"], candidate["manifest"]])
+    return Pair(cases, sides[0], sides[1], (0, 1), identity, notes)
 
 
 def _record_trial(row: dict[str, Any]) -> Trial:
-    counts = [row["metadata"].get(name) for name in ("prompt_eval_count", "eval_count")]
-    measured = {"latency_s": [row.get("elapsed_s")], "tokens": counts}
     score = {"pass": 1, "fail": 0, "incomplete": None}[row["verdict"]]
     reason = row["error"]["type"] if "error" in row else "UngradableOutput"
     return Trial(row.get("seed"), score, reason if score is None else None, row.get("output"),
-                 {name: float(sum(values)) for name, values in measured.items()
-                  if all(type(value) in (int, float) and abs(value) <= LARGEST for value in values)}, row.get("at"))
+                 {name: float(value) for name, value in harness.measures(row).items()
+                  if type(value) in (int, float) and abs(value) <= LARGEST}, row.get("at"))
+
+
+def _served(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return what a manifest says of the recording, as far as it does: servers, workers, extended."""
+    shards = manifest.get("shards") or [manifest]
+    servers = [shard["server"] for shard in shards if isinstance(shard.get("server"), dict)]
+    pairs = sorted({(str(server.get("host")), str(server.get("version"))) for server in servers})
+    servers = [{"host": host, "version": version} for host, version in pairs]
+    found = {"servers": servers, "workers": manifest.get("workers"), "extended": manifest.get("extended")}
+    return {key: value for key, value in found.items() if isinstance(value, (int, list)) and value}
+
+
+def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return notes on what the recordings have not alike: servers, and trials that were added later."""
+    served = [{(server["host"].rpartition(":")[0], server["version"]) for server in side.description.get("servers", [])}
+              for side in sides]
+    names = [_some([" ".join(pair) for pair in sorted(side)]) for side in served]
+    extended = [f"the {name} after {n} trials" for name, side in zip(SIDES, sides)
+                for n in side.description.get("extended", [])]
+    settings = [manifest.get("settings") for manifest in manifests]
+    loose = [name for name, one in zip(SIDES, settings) if isinstance(one, dict) and one.get("seed_kept") is False]
+    return [
+        *_note("other_servers", "the two runs had other servers", served[0] != served[1] and " and ".join(names) or "",
+               "record both with one server: other versions and processors give other answers to the same seed"),
+        *_note("seeds_in_name_only", "trials share their seed in name only: the server promises nothing for it, or was "
+               "sent none", " and ".join(loose), "take pairs of trials as independent"),
+        *_note("extended", "trials were added to a finished run", ", ".join(extended),
+               "where the first result was looked at, this is a second look: declare it")]
 
 
 # === What is missing, and what pairs ===

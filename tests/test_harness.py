@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import doctest
 import hashlib
 import io
 import itertools
@@ -1006,6 +1007,26 @@ class CommandTest(FolderTest):
     def test_times_are_utc_to_the_millisecond(self):
         self.assertEqual(harness.utc(1_700_000_000.9999), "2023-11-14T22:13:20.999Z")
         self.assertEqual(harness.utc(1764490000.99999999), "2025-11-30T08:06:41.000Z")  # the float is the next second
+
+
+class NeutralTest(unittest.TestCase):
+    def test_temperature_is_read_from_settings_of_both_versions(self):
+        first = {"request": {"options": {"temperature": 1}}}
+        for settings, found in ((first, 1), ({"temperature": 0.5, **first}, 0.5), ({"temperature": None, **first}, None),
+                                (None, None), (7, None), ({}, None), ({"request": 7}, None), ({"request": {"options": []}}, None)):
+            self.assertEqual(harness.temperature({"settings": settings}), found, settings)
+        self.assertIsNone(harness.temperature({}))
+
+    def test_the_bundled_logs_of_the_first_version_keep_their_measures(self):
+        record = harness.read_record(os.path.join(HERE, "runs", "qwen-coder-v1.json"))
+        self.assertEqual(harness.measures(record["results"][0]), {"latency_s": 6.693, "tokens": 152, "cost_usd": None})
+        self.assertEqual(harness.temperature(record["manifest"]), 1)
+
+
+def load_tests(loader, tests, pattern):
+    if sys.flags.optimize < 2:  # which strips docstrings
+        tests.addTests(doctest.DocTestSuite(harness))
+    return tests
 
 
 if __name__ == "__main__":

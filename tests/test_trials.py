@@ -580,6 +580,40 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual([list(trial.measures) for trial in pair.baseline.trials[0]],
                          [["latency_s", "tokens"], ["latency_s"]])
 
+    def test_measures_are_those_that_the_system_wrote(self):
+        record = self.record("old", {"a": ("pass", "pass"), "b": ("pass", "pass")})
+        for row in record["results"]:
+            row["metadata"] = {"tokens": 7, "latency_s": 0.25, "cost_usd": 0.001, "eval_count": 9, "prompt_eval_count": 9}
+        record["results"][-1]["metadata"] = {"tokens": "7", "latency_s": True, "cost_usd": None}
+        pair = trials.from_records(record, record, self.case_set)
+        self.assertEqual([trial.measures for trial in pair.baseline.trials[1]],
+                         [{}, {"tokens": 7.0, "latency_s": 0.25, "cost_usd": 0.001}])
+
+    def test_other_servers_loose_seeds_and_added_trials_are_told(self):
+        def notes(one, other):
+            verdicts = {"a": ("pass", "pass"), "b": ("pass", "pass")}
+            pair = trials.from_records(self.record("old", verdicts, **one), self.record("new", verdicts, **other), self.case_set)
+            return pair, {note["code"]: note["message"] for note in pair.notes}
+
+        def server(host, version="0.24.0"):
+            return {"server": {"host": host, "version": version, "digest": "ab"}}
+
+        self.assertEqual(notes(server("a:1"), server("a:2"))[1], {})  # a port is no other machine
+        self.assertEqual(notes(server("[::1]:1"), server("[::1]:2"))[1], {})
+        pair, told = notes(server("a:1"), server("b:1") | {"workers": 4})
+        self.assertEqual(told, {"other_servers": "the two runs had other servers: a 0.24.0 and b 0.24.0"})
+        self.assertEqual(pair.candidate.description["servers"], [{"host": "b:1", "version": "0.24.0"}])
+        self.assertEqual((pair.candidate.description["workers"], "workers" in pair.baseline.description), (4, False))
+        self.assertIn("a 0.24.0 and a 0.25.0", notes(server("a:1"), server("a:1", "0.25.0"))[1]["other_servers"])
+        shards = {"log": None, "shards": [{"name": name, "sha256": "ef", **server(f"{name}:1")} for name in "ab"]}
+        self.assertIn("a 0.24.0, b 0.24.0 and a 0.24.0", notes(shards, server("a:1"))[1]["other_servers"])
+        self.assertIn("candidate", notes({}, {"settings": {"seed_kept": False}})[1]["seeds_in_name_only"])
+        self.assertEqual(notes({"settings": 7, "server": 7, "workers": "x", "extended": "x"}, {})[1], {})
+        pair, told = notes({"extended": [3, 5]}, {"extended": [3]})
+        self.assertEqual(told["extended"], "trials were added to a finished run: the baseline after 3 trials, "
+                                           "the baseline after 5 trials, the candidate after 3 trials")
+        self.assertEqual(pair.baseline.description["extended"], [3, 5])
+
     def test_records_without_seeds_pair_by_place_with_a_note(self):
         record = self.record("old", {"a": ("pass", "fail"), "b": ("pass", "pass")}, seeds=(None, None), log=None)
         pair = trials.from_records(record, record, self.case_set)

@@ -8,7 +8,8 @@ Reads two run records and the case set they were made with, or with --trials the
 request comment with --markdown. Prints one line, and with --table the whole comparison as text. Warnings go to stderr.
 
 Calls no model, and the same inputs give the same bytes. Exit status: 0 done, 1 refused or bad input (one `error:`
-line, nothing written), 2 bad usage, 3 done and the --gate was not met, 130 interrupted.
+line, nothing written), 2 bad usage, 3 done and the data contradict the gate, 4 done and the data cannot tell, 130
+interrupted.
 """
 
 import os
@@ -23,8 +24,10 @@ import gc
 import json
 import math
 import operator
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from core import caution
@@ -36,29 +39,91 @@ from core import intervals
 from core import trials
 from harness import CaseSet
 from core.intervals import RESAMPLES, SEED, IndexStream
-from core.decide import Scores
+from core.decide import Evidence, Limits, Scores
 from core.trials import Pair, Trial
 
-COMPARISON_VERSION = "1"
-PLACES = 4
-GRID = {"cost_usd": 1_000_000, "latency_s": 1_000, "tokens": 10}  # the precision to which a case's mean is taken
+COMPARISON_VERSION = "2"
 
 # Small quantities lose their meaning at four places after the point: these keep four significant digits.
 SIGNIFICANT = frozenset((
-    "p_value", "adjusted_p_value", "by_chance", "between_sources", "between_cases", "sampling", "standard_error_case",
-    "standard_error_source", "cost_usd"))
+    "p_value", "adjusted_p_value", "smallest_adjusted_p_value", "by_chance", "between_sources", "between_cases",
+    "sampling", "standard_error_case", "standard_error_source", "cost_usd"))
+# What was declared stands as it was given.
+DECLARED = frozenset(("min_gain", "margin", "score_range", "alpha", "level", "equivalence_level", "half_width"))
+
+
+# The options of the command line that a comparison depends on, with what stands there where they are left out.
+DEFAULTS: dict[str, Any] = {
+    "min_gain": "0", "margin": "0", "gate": None, "must_pass": [], "look": None, "among": None, "plan": None,
+    "missing": "refuse", "seed": str(SEED), "score_range": ["0", "1"], "skip_broken_lines": False, "tags": [],
+    "ignore_input": False}
 
 
 class Options(NamedTuple):
-    """What a comparison depends on beside its two runs; all of it stands in the comparison."""
+    """What a comparison depends on beside its two runs."""
 
-    min_gain: Fraction = Fraction(0)
-    margin: Fraction = Fraction(0)
-    gate: str | None = None
+    limits: Limits = Limits()
     plan: Fraction | None = None
+    must_pass: tuple[tuple[str, str], ...] = ()
     missing: str = "refuse"
     seed: int = SEED
     tags: tuple[str, ...] = ()  # those to make slices of; none: those whose values repeat
+    reading: trials.Reading = trials.Reading()
+    given: Mapping[str, Any] = MappingProxyType(DEFAULTS)  # the words that stand for all this on the command line
+
+
+def parse_options(given: Mapping[str, Any]) -> Options:
+    """Return the options that the words of a command line, or a comparison's "options", stand for.
+
+    Raises ValueError, in words for a person, where they are of no use.
+
+    >>> parse_options({"margin": "0.05"}).limits.margin
+    Fraction(1, 20)
+    >>> parse_options({"margin": "5"})
+    Traceback (most recent call last):
+    ValueError: --margin 5 is not below the width of the score range, 1: in score units 5% is 0.05
+    """
+    words = DEFAULTS | dict(given)
+    low, high = (_number("score_range", text) for text in words["score_range"])
+    if low >= high:
+        raise ValueError("--score-range: LOW is below HIGH")
+    least, margin, plan = (text if text is None else _number(name, text) for name, text in (
+        (name, words[name]) for name in ("min_gain", "margin", "plan")))
+    for name, value in (("min-gain", least), ("margin", margin)):
+        if not 0 <= value < high - low:
+            beyond = "below 0" if value < 0 else f"not below the width of the score range, {float(high - low):g}"
+            raise ValueError(f"--{name} {float(value):g} is {beyond}: "
+                             f"in score units 5% is {float((high - low) / 20):g}")
+    if plan is not None and plan <= 0:
+        raise ValueError("--plan is above 0")
+    if words["gate"] in ("not-worse", "equivalent") and not margin:
+        raise ValueError(f"--gate {words['gate']} needs --margin, the loss that is tolerated")
+    look, among = _look(words["look"]), words["among"]
+    if among is not None and not re.fullmatch("[1-9][0-9]{0,5}", among) or among == "1":
+        raise ValueError(f"--among {among}: give the number of candidates, 2 or more")
+    must_pass = [tuple(part.strip() for part in text.split("=", 1)) for text in words["must_pass"]]
+    for text, pair in zip(words["must_pass"], must_pass):
+        if len(pair) < 2 or not all(pair):
+            raise ValueError(f"--must-pass {text}: give TAG=VALUE")
+    return Options(Limits(least, margin, words["gate"], look, among and int(among)), plan, tuple(must_pass),
+                   words["missing"], int(words["seed"]), tuple(words["tags"]),
+                   trials.Reading((low, high), words["skip_broken_lines"], words["ignore_input"]), words)
+
+
+def _number(name: str, text: str) -> Fraction:
+    try:
+        return Fraction(trials.score_bound(text))
+    except (ValueError, OverflowError):
+        raise ValueError(f"--{name.replace('_', '-')} {text}: not a number up to 1e100; in score units, with a point: "
+                         "of scores from 0 to 1, 5% is 0.05") from None
+
+
+def _look(text: str | None) -> tuple[int, int] | None:
+    found = re.fullmatch("([0-9]{1,2})/([0-9]{1,2})", text or "")
+    k, n = map(int, found.groups()) if found else (0, 0)
+    if text is not None and not (1 <= k <= n and 2 <= n <= 10):
+        raise ValueError(f"--look {text}: give K/N, the K-th of N looks, N from 2 to 10")
+    return (k, n) if n else None
 
 
 # === Pure computation ===
@@ -150,32 +215,30 @@ def interval_figures(found: Differences, sampled: Any, seed: int,
     }
 
 
-def measure_figures(pair: Pair, found: Differences) -> dict[str, Any]:
+def measure_figures(pair: Pair, found: Differences, latency: str | None = None) -> dict[str, Any]:
     """Return cost, latency and tokens a case, with the paired difference, over the cases where both sides have them.
 
-    A case's mean is taken to the precision of GRID. The interval is 1.96 standard errors by source to each side: these
-    are not what is decided on, and have no few values that a bootstrap would need; None with fewer than 2 sources.
+    The interval is the t interval of the standard error by source: these are not what is decided on, and have no few
+    values that a bootstrap would need. None with the reason, for latency the one given.
     """
     figures = {}
-    for name, unit in GRID.items():
-        sides: tuple[list[int], list[int]] = ([], [])
-        sums: dict[int, list[int]] = {}  # the differences by source group
+    for name in trials.MEASURES:
+        means: list[tuple[Fraction, Fraction]] = []
+        sums: dict[int, list[Fraction]] = {}  # the differences by source group
         for group, case in zip(found.group_of, zip(pair.baseline.trials, pair.candidate.trials)):
             measured = [[trial.measures[name] for trial in side if name in trial.measures] for side in case]
             if all(measured):
-                before, after = (round(math.fsum(values) / len(values) * unit) for values in measured)
-                sides[0].append(before)
-                sides[1].append(after)
+                before, after = (Fraction(math.fsum(values)) / len(values) for values in measured)
+                means.append((before, after))
                 sums.setdefault(group, []).append(after - before)
-        n = len(sides[0])
-        if n:
-            mean_before, mean_after = (Fraction(sum(side), n * unit) for side in sides)
-            difference = float(mean_after - mean_before)
-            groups = [(len(ks), sum(ks)) for ks in sums.values()]
-            reach = decide.Z_95 * math.sqrt(decide.cluster_variance(groups, unit)) if len(groups) > 1 else None
-            figures[name] = {
-                "cases": n, "baseline": mean_before, "candidate": mean_after, "difference": difference,
-                "interval_95": None if reach is None else [difference - reach, difference + reach]}
+        if not means:
+            continue
+        before, after = (sum(side) / len(means) for side in zip(*means))
+        reason = latency if name == "latency_s" else None
+        reason = reason or ("one source shows no spread between sources" if len(sums) < 2 else None)
+        interval = None if reason else decide.t_interval([(len(ks), sum(ks)) for ks in sums.values()])
+        figures[name] = {"cases": len(means), "baseline": before, "candidate": after, "difference": after - before,
+                         "interval_95": interval, "reason": reason}
     return figures
 
 
@@ -200,12 +263,12 @@ def overall_figures(found: Differences, scores: Sequence[Scores], unpaired: str 
 
 
 def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], unscored: dict[str, list[int]],
-                  stream: IndexStream) -> tuple[dict[str, Any], str | None, int]:
+                  sample: chance.VeryCases, stream: IndexStream) -> tuple[dict[str, Any], str | None, int]:
     """Return the slices by tag and value, how their p-values were adjusted, and how many different ones there are.
 
     Takes the cases of each (tag, value), and the unscored trials of each case by side. Slices of the same cases name
     each other and count once. A slice of too few source groups makes no claim: it has no adjusted p-value, and takes
-    no part in the adjustment of the others.
+    no part in the adjustment of the others. That holds of new sources; of these very cases each slice has its p-value.
     """
     same: dict[tuple[int, ...], list[str]] = {}
     for (tag, value), cases in named.items():
@@ -220,51 +283,109 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
             "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len({*part.group_of}),
             **interval_figures(part, figures["interval_95"], stream.seed, budget), "adjusted_p_value": None,
             "same_cases_as": [name for name in same[tuple(cases)] if name != f"{tag}: {value}"],
+            "smallest_adjusted_p_value": None,
             "incomplete": {side: sum(counts[i] for i in cases) for side, counts in unscored.items()},
+            "these_cases": chance.these_cases(sample, cases, figures["difference"]) | {"adjusted_p_value": None},
         }
         slices.setdefault(tag, {})[value] = figures
         if figures["source_sign_flip"]["interval_95"]:
             sums = claiming[tuple(cases)] = [0] * (max(found.group_of) + 1)
             for i in cases:
                 sums[found.group_of[i]] += found.ks[i]
-    if not claiming:
-        return slices, None, len(same)
-    p_values, method = intervals.adjusted_p_values(list(claiming.values()), stream.seed)
+    these = {tuple(cases): slices[tag][value]["these_cases"]["p_value"] for (tag, value), cases in named.items()}
+    holm = dict(zip(these, chance.holm(list(these.values())))) if None not in these.values() else {}
+    p_values, method = intervals.adjusted_p_values(list(claiming.values()), stream.seed) if claiming else ([], None)
     adjusted = dict(zip(claiming, p_values))
     for (tag, value), cases in named.items():
-        slices[tag][value]["adjusted_p_value"] = adjusted.get(tuple(cases))
+        figures, key = slices[tag][value], tuple(cases)
+        figures["these_cases"]["adjusted_p_value"], figures["adjusted_p_value"] = holm.get(key), adjusted.get(key)
+        if key in adjusted:
+            figures["smallest_adjusted_p_value"] = Fraction(2, 2 ** figures["source_groups"])
     return slices, method, len(same)
 
 
+def evidence(found: Differences, score_range: Sequence[trials.Score]) -> Evidence:
+    """Return the differences by source, with what the baseline's best source has and its worst one lacks."""
+    cases: dict[int, list[Fraction]] = {}
+    for group, share in zip(found.group_of, found.baseline):
+        cases.setdefault(group, []).append(share)
+    means = [sum(shares) / len(shares) for shares in cases.values()]
+    return Evidence(found.groups(range(len(found.ks))), found.unit, max(means) - score_range[0],
+                    score_range[1] - min(means))
+
+
+def source_rows(pair: Pair, found: Differences) -> list[dict[str, Any]] | None:
+    """Return what each source scores, in the order of its first case; None where no case names a source."""
+    if all(case.source is None for case in pair.cases):
+        return None
+    members: dict[int, list[int]] = {}
+    for i, group in enumerate(found.group_of):
+        members.setdefault(group, []).append(i)
+    return [{"source": pair.cases[cases[0]].source, "cases": len(cases),
+             **{side: sum(shares[i] for i in cases) / len(cases)
+                for side, shares in zip(trials.SIDES, (found.baseline, found.candidate))},
+             "difference": Fraction(sum(found.ks[i] for i in cases), found.unit * len(cases))}
+            for cases in members.values()]
+
+
 def compare_pair(everything: Pair, options: Options = Options(), task: Any = None,
-                 temperatures: tuple[float | None, float | None] = (None, None)) -> dict[str, Any]:
+                 temperatures: tuple[float | None, float | None] = (None, None),
+                 latency: str | None = None) -> dict[str, Any]:
     """Return the comparison of a Pair, every figure rounded; RunError where something is missing that may not be.
 
-    task is {"name", "sha256"} of run records, temperatures the two systems' settings where they are known.
+    task is {"name", "sha256"} of run records, temperatures the two systems' settings where they are known, latency why
+    the two runs' latencies do not compare, if so.
     """
+    must_pass = chance.must_pass(everything, options.must_pass)
     pair, excluded = trials.apply_missing(everything, options.missing)
+    named, notes = trials.slices(pair, options.tags)
+    pair = pair._replace(notes=pair.notes + notes)
     found = differences(pair)
+    worlds = decide.alone(evidence(found, pair.score_range))
+    if task is None and options.missing != "refuse":  # what is missing from run records is an outcome of the model
+        worlds = worlds._replace(**{name: evidence(differences(trials.filled(everything, for_candidate)),
+                                                   pair.score_range)
+                                    for name, for_candidate in (("against", False), ("favour", True))})
+    comparison = {
+        "comparison_version": COMPARISON_VERSION, "resamples": RESAMPLES, "seed": options.seed,
+        **figures(everything, pair, found, named, options),
+        "tool_version": files.TOOL_VERSION, "task": task,
+        "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
+        "score_range": list(pair.score_range), "missing": options.missing, "excluded": excluded,
+        "uneven_trials": trials.uneven_trials(pair), "options": dict(options.given),
+        "must_pass": must_pass or None,
+        "decision": decide.decision(worlds, options.limits, any(case.source is not None for case in pair.cases),
+                                    [row["case_id"] for rule in must_pass for row in rule["failed"]]
+                                    if must_pass else None),
+        "measures": measure_figures(pair, found, latency),
+    }
+    comparison["warnings"] = caution.warnings(comparison, pair, found.group_of, temperatures)
+    return dict(rounded(comparison, places=trials.shown_places(*pair.score_range)))
+
+
+def figures(everything: Pair, pair: Pair, found: Differences, named: dict[tuple[str, str], list[int]],
+            options: Options) -> dict[str, Any]:
+    """Return what the two runs show, overall, by slice and by case, beside what is decided."""
     unpaired = trials.unpaired_reason(pair)
-    before, after = ([[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides)
-    has_sources = any(case.source is not None for case in pair.cases)
+    scores = [[[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides]
     kept = {case.id for case in pair.cases}
     unscored = {name: [count for case, count in zip(everything.cases, decide.incomplete_per_case(side.trials))
                        if case.id in kept] for name, side in zip(trials.SIDES, everything.sides)}
+    luck = chance.shared_luck(pair, not unpaired)
+    sample = chance.very_cases(pair, not unpaired, luck)
 
     # One generator serves them all, in this order: the published figures depend on it.
     stream = IndexStream(options.seed)
-    overall = overall_figures(found, (before, after), unpaired, stream)
-    named, note = trials.slices(pair, options.tags)
-    pair = pair._replace(notes=pair.notes + note)
-    slices, adjusted_method, compared = slice_figures(found, named, unscored, stream)
+    overall = overall_figures(found, scores, unpaired, stream)
+    slices, adjusted_method, compared = slice_figures(found, named, unscored, sample, stream)
     overall["trial_level_interval_95"] = overall["trial_level_interval_95"] and overall["trial_level_interval_95"]()
+    overall["these_cases"] = chance.these_cases(sample, range(len(pair.cases)), overall["difference"])
 
-    pairs = None if unpaired else trial_pairs(pair)
-    passes = chance.pass_counts(before, after)
-    counts = {len(case) for side in (before, after) for case in side}
-    groups, flip = found.groups(range(len(found.ks))), intervals.SignFlip(*overall["source_sign_flip"].values())
-    comparison: dict[str, Any] = {
-        "comparison_version": COMPARISON_VERSION, "resamples": RESAMPLES, "seed": options.seed,
+    pairs, passes = None if unpaired else trial_pairs(pair), chance.pass_counts(*scores)
+    counts = {len(case) for side in scores for case in side}
+    groups = found.groups(range(len(found.ks)))
+    has_sources = any(case.source is not None for case in pair.cases)
+    return {
         "case_set": pair.case_set, "trials": counts.pop() if len(counts) == 1 else None,
         "baseline": pair.baseline.description, "candidate": pair.candidate.description,
         "overall": overall,
@@ -274,23 +395,15 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
                    "source": case.source, "difference": Fraction(found.ks[i], found.unit),
                    "by_chance": passes and chance.by_chance(*passes[i])}
                   for i, case in enumerate(pair.cases) if found.ks[i]],
-        "tool_version": files.TOOL_VERSION, "task": task,
-        "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
-        "score_range": list(pair.score_range), "missing": options.missing, "excluded": excluded,
-        "uneven_trials": trials.uneven_trials(pair),
-        "slices_compared": compared, "adjusted_method": adjusted_method,
-        "decision": decide.decision(flip, groups, found.unit, has_sources, options.min_gain, options.margin,
-                                    options.gate, options.seed),
+        "sources": source_rows(pair, found), "slices_compared": compared, "adjusted_method": adjusted_method,
+        "shared_luck": luck, "consistency": chance.consistency(pair),
         "changed_by_chance": chance.changed_by_chance(passes),
-        "noise_floor": chance.noise_floor(before, found.group_of, options.gate, options.min_gain, options.margin,
-                                          options.seed),
-        **decide.planning(found.ks, found.unit, groups, before, after, not unpaired, has_sources, options.plan),
+        "noise_floor": chance.noise_floor(scores[0], found.group_of, options.limits, pair.score_range, options.seed),
+        **decide.planning(decide.Sample(found.ks, found.unit, groups, *scores, not unpaired, has_sources),
+                          options.limits.alpha, options.plan),
         "incomplete": decide.incomplete(everything.baseline.trials, everything.candidate.trials, pair.score_range),
         "nothing_moved": decide.nothing_moved(found.ks, groups),
-        "measures": measure_figures(pair, found),
     }
-    comparison["warnings"] = caution.warnings(comparison, pair, found.group_of, temperatures)
-    return dict(rounded(comparison))
 
 
 def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet, options: Options = Options(),
@@ -302,26 +415,47 @@ def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseS
     harness.compare(baseline, candidate, case_set, names)
     pair = trials.from_records(baseline, candidate, case_set)
     return compare_pair(pair, options._replace(missing="zero"), baseline["manifest"]["task"],
-                        (harness.temperature(baseline["manifest"]), harness.temperature(candidate["manifest"])))
+                        (harness.temperature(baseline["manifest"]), harness.temperature(candidate["manifest"])),
+                        other_load(baseline, candidate))
+
+
+def other_load(baseline: dict[str, Any], candidate: dict[str, Any]) -> str | None:
+    """Return why two runs' latencies do not compare: other workers, or the same weights at another speed."""
+    workers = [run["manifest"].get("workers") for run in (baseline, candidate)]
+    if workers[0] != workers[1] and None not in workers:
+        return f"recorded with {workers[0]} and {workers[1]} workers"
+    counts = [[(row["metadata"].get("eval_duration"), row["metadata"].get("eval_count")) for row in run["results"]]
+              for run in (baseline, candidate)]
+    known = [[pair for pair in run if all(type(value) is int and value > 0 for value in pair)] for run in counts]
+    weights = [str(run["manifest"]["system"].get("model")).rpartition("@")[2] for run in (baseline, candidate)]
+    if weights[0] != weights[1] or not all(known):
+        return None
+    slow, slower = sorted(sum(time for time, _ in run) / sum(tokens for _, tokens in run) / 1e9 for run in known)
+    return None if slower <= 1.1 * slow else (
+        f"the same weights took {slow:.3g} s a token in one run and {slower:.3g} s in the other: another load")
 
 
 # === Formatting ===
 
 
-def rounded(value: Any, key: str = "") -> Any:
-    """Return a JSON value with its fractions and floats rounded: to 4 places, or 4 digits for the keys in SIGNIFICANT.
+def rounded(value: Any, key: str = "", places: int = 4) -> Any:
+    """Return a JSON value with its fractions and floats rounded.
+
+    To so many places, or 4 digits for the keys in SIGNIFICANT; those in DECLARED stay as they are.
 
     >>> rounded({"difference": Fraction(1, 3), "p_value": 0.000012345, "interval_95": (-0.0, 0.5)})
     {'difference': 0.3333, 'p_value': 1.234e-05, 'interval_95': [0.0, 0.5]}
     """
     if isinstance(value, (float, Fraction)):
         number = float(value)
-        return (float(f"{number:.{PLACES}g}") if key in SIGNIFICANT else round(number, PLACES)) + 0.0  # no -0.0
+        if key not in DECLARED:
+            number = float(f"{number:.4g}") if key in SIGNIFICANT else round(number, places)
+        return number + 0.0  # no -0.0
     if isinstance(value, dict):
         inner = key if key in SIGNIFICANT else None
-        return {name: rounded(item, inner or name) for name, item in value.items()}
+        return {name: rounded(item, inner or name, places) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [rounded(item, key) for item in value]
+        return [rounded(item, key, places) for item in value]
     return value
 
 
@@ -332,10 +466,26 @@ def format_json(comparison: dict[str, Any]) -> str:
 
 def format_line(comparison: dict[str, Any]) -> str:
     """Return the comparison in one line: the difference, its interval by case, the cases by direction."""
-    overall = comparison["overall"]
-    low, high = overall["interval_95"]
-    return (f"difference {overall['difference']:+.4f} (95% interval {low:+.4f} to {high:+.4f}) over {overall['cases']} "
+    overall, places = comparison["overall"], trials.shown_places(*map(Fraction, comparison["score_range"]))
+    change, low, high = (f"{value:+.{places}f}" for value in (overall["difference"], *overall["interval_95"]))
+    return (f"difference {change} (95% interval {low} to {high}) over {overall['cases']} "
             f"cases; better {overall['better']}, worse {overall['worse']}, same {overall['same']}")
+
+
+def verdict_lines(comparison: dict[str, Any]) -> list[str]:
+    """Return the verdict in a line, and where there is a gate whether it is met, and why not, in another."""
+    decision, places = comparison["decision"], trials.shown_places(*map(Fraction, comparison["score_range"]))
+    unit, ends = decision["unit"], decision["interval"]
+    span = " to ".join(f"{end:+.{places}f}" for end in ends) if ends else "no interval"
+    lines = [f"verdict: {decision['verdict']}; by {unit} {span} ({decision['groups']} "
+             f"{unit}{'s' * (decision['groups'] != 1)})"]
+    if decision["reason"] and decision["gate_met"] is None and (decision["margin"] or not ends):
+        lines[0] += f"; {decision['reason']}"
+    if decision["gate_met"] is not None:
+        unsure = ", the data cannot tell" * (not decision["gate_contradicted"])
+        lines.append(f"gate: {decision['gate'] or 'must pass'}, " + (
+            "met" if decision["gate_met"] else f"not met{unsure}: {decision['gate_reason']}"))
+    return lines
 
 
 # === Command line ===
@@ -358,26 +508,28 @@ def build_parser() -> argparse.ArgumentParser:
     what = parser.add_argument_group("what is compared")
     what.add_argument("--cases", metavar="FILE", help="the case set of the run records")
     what.add_argument("--trials", action="append", type=trial_log, metavar="[SIDE=]FILE",
-                      help="a plain trial log instead of run records, of both sides or of one (baseline=FILE, "
-                      "candidate=FILE); may be given several times")
-    what.add_argument("--score-range", nargs=2, type=trials.score_bound, default=[0, 1], metavar=("LOW", "HIGH"),
+                      help="a plain trial log, of both sides, or of the baseline or candidate; may be repeated")
+    what.add_argument("--score-range", nargs=2, metavar=("LOW", "HIGH"),
                       help="what scores of trial logs can be (default: 0 1)")
-    what.add_argument("--missing", choices=("refuse", "drop", "zero"), default="refuse", help="what becomes of trials "
-                      "without a score and cases of one side only, in trial logs (default: refuse)")
+    what.add_argument("--missing", choices=("refuse", "drop", "zero"), metavar="POLICY", help="trials without a score, "
+                      "cases of one side, in a log: refuse (default), drop, or zero")
     what.add_argument("--skip-broken-lines", action="store_true",
                       help="read the whole rows of a trial log, list the others")
-    what.add_argument("--ignore-input", action="store_true", help="pair cases of trial logs by task_id alone, though "
-                      "their inputs differ, as with the prompt in them; swapped ids then pass unseen")
-    what.add_argument("--tag", action="append", metavar="NAME", help="make slices of this tag; may be repeated "
-                      "(default: of every tag whose values repeat)")
+    what.add_argument("--ignore-input", action="store_true", help="pair cases by task_id though their inputs differ")
+    what.add_argument("--tag", action="append", dest="tags", metavar="NAME", help="slice by this tag; may be repeated "
+                      "(default: by each whose values repeat)")
     decision = parser.add_argument_group("the decision; declare it before you look")
-    decision.add_argument("--min-gain", type=trials.score_bound, default=Fraction(0), metavar="G",
-                          help="the gain worth shipping, in score units (default: 0)")
-    decision.add_argument("--margin", type=trials.score_bound, default=Fraction(0), metavar="M",
-                          help="the loss that is tolerated, in score units (default: 0)")
-    decision.add_argument("--gate", choices=decide.GATES, help="exit with 3 unless this claim holds")
-    decision.add_argument("--plan", type=trials.score_bound, metavar="H", help="say what an interval of +-H would need")
-    decision.add_argument("--seed", type=int, default=SEED, help="of whatever is sampled (default: %(default)s)")
+    decision.add_argument("--min-gain", metavar="G", help="the gain worth shipping, in score units (default: 0)")
+    decision.add_argument("--margin", metavar="M", help="the loss tolerated, in score units (default: none)")
+    decision.add_argument("--gate", choices=decide.GATES, metavar="CLAIM", help="better, not-worse or equivalent: exit "
+                          "with 3 where the data contradict it, with 4 where they cannot tell")
+    decision.add_argument("--must-pass", action="append", metavar="TAG=VALUE", help="exit with 3 unless each case of "
+                          "this slice passes all its trials; may be repeated")
+    decision.add_argument("--look", metavar="K/N", help="this is the K-th of N planned looks, N from 2 to 10")
+    decision.add_argument("--among", metavar="M", help="this is one of M candidates for this baseline")
+    decision.add_argument("--plan", metavar="H", help="say what an interval of +-H would need")
+    decision.add_argument("--seed", help=f"of whatever is sampled (default: {SEED})")
+    parser.set_defaults(**DEFAULTS | {"must_pass": None, "tags": None})
     out = parser.add_argument_group("what comes out, beside the one line")
     out.add_argument("--out", metavar="FILE", help="comparison.json")
     out.add_argument("--json", action="store_true", help="print what --out writes, in place of the line")
@@ -397,8 +549,7 @@ def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, A
         baseline, candidate = (harness.read_record(path) for path in names)
         case_set = harness.load_cases(args.cases)
         return compare(baseline, candidate, case_set, options, names), (baseline, candidate, case_set)
-    pair = trials.read_trial_logs(args.trials, *names, trials.Reading(
-        tuple(args.score_range), args.skip_broken_lines, args.ignore_input))
+    pair = trials.read_trial_logs(args.trials, *names, options.reading)
     return compare_pair(pair, options), pair
 
 
@@ -423,26 +574,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if bool(args.trials) == bool(args.cases):
         parser.error("give --cases with two run records, or --trials with two configs")
-    if min(args.min_gain, args.margin) < 0 or args.plan is not None and args.plan <= 0:
-        parser.error("--min-gain and --margin are at least 0, --plan is above 0")
-    if args.score_range[0] >= args.score_range[1]:
-        parser.error("--score-range: LOW is below HIGH")
+    try:
+        options = parse_options({name: getattr(args, name) or default for name, default in DEFAULTS.items()})
+    except ValueError as error:
+        parser.error(str(error))
     if args.json and args.table:
         parser.error("--json and --table both print to stdout; choose one")
     inputs = [path for _, path in args.trials] if args.trials else [args.baseline, args.candidate, args.cases]
     for path in filter(None, (args.out, args.markdown, args.html)):
         files.check_folder(path, *inputs)
-    comparison, source = read_inputs(args, Options(args.min_gain, args.margin, args.gate, args.plan, args.missing,
-                                                   args.seed, tuple(args.tag or ())))
+    comparison, source = read_inputs(args, options)
     if args.out:
         files.write(args.out, format_json(comparison))
     print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")
     if args.table or args.markdown or args.html:
         write_reports(args, comparison, source)
     sys.stdout.flush()  # the result stands before the warnings about it
-    for warning in comparison["warnings"]:
-        files.tell(f"warning: {warning['message']}; {warning['advice']}")
-    return 3 if comparison["decision"]["gate_met"] is False else 0
+    for line in (*verdict_lines(comparison), *(
+            f"warning: {warning['message']}; {warning['advice']}" for warning in comparison["warnings"])):
+        files.tell(line)
+    decision = comparison["decision"]
+    return 0 if decision["gate_met"] is not False else 3 if decision["gate_contradicted"] else 4
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import compare
+from core import chance
 from core import decide
 from core import files
 import harness
@@ -245,7 +246,9 @@ def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Calla
     yield ("sign-flip", lambda: intervals.sign_flip(groups, unit),
            (lambda: plain_sign_flip(groups, unit)) if 6 <= len(groups) <= 16 else None, 1)
     unscored = dict.fromkeys(trials.SIDES, [0] * len(ks))
-    yield "slices", lambda: compare.slice_figures(found, trials.slices(pair)[0], unscored, IndexStream(SEED)), None, 1
+    sample = chance.very_cases(pair, True, chance.shared_luck(pair, True))
+    named = trials.slices(pair)[0]
+    yield "slices", lambda: compare.slice_figures(found, named, unscored, sample, IndexStream(SEED)), None, 1
 
 
 def row(cases: int, name: str, cost: Cost, slow: float | None) -> list[str]:
@@ -364,7 +367,9 @@ def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: st
             "by trial": intervals.exact_interval(each, 1, budget=WORK),  # what sampling comes near to, but faster
         }
         held.update({name: ends is not None and ends[0] <= kind.truth <= ends[1] for name, ends in found.items()})
-        verdicts[decide.decision(flip, groups, count, True, margin=MARGIN)["verdict"]] += 1
+        worlds_seen = decide.alone(decide.Evidence(groups, count))
+        limits = decide.Limits(margin=MARGIN)
+        verdicts[next((claim for claim in decide.CLAIMS if decide.holds(claim, worlds_seen, limits)), "undecided")] += 1
     return held, verdicts
 
 

@@ -30,9 +30,9 @@ from views.words import SIDES
 def read_comparison(path: str) -> dict[str, Any]:
     """Return a comparison file's value; raise RunError for another kind of file or another version."""
     comparison: dict[str, Any] = files.expect("a comparison", files.read_bytes(path), path, "make one with compare.py")
-    if comparison["comparison_version"] != "1":
+    if comparison["comparison_version"] not in ("1", "2"):
         raise files.RunError(f"{path}: comparison_version {comparison['comparison_version']!r:.60}; "
-                             "this tool reads '1'")
+                             "this tool reads '1' and '2'")
     return comparison
 
 

@@ -92,7 +92,9 @@ class PublishedTest(unittest.TestCase):
 
     def test_published_figures_come_out_exactly(self):
         saved, cases, runs = published()
-        self.assert_holds(compare.compare(*runs, cases), saved)
+        fresh = compare.compare(*runs, cases)
+        self.assertEqual((saved.pop("comparison_version"), fresh["comparison_version"]), ("1", "2"))  # with more keys
+        self.assert_holds(fresh, saved)
 
     def test_published_no_gain_share_is_a_power_of_six_ninths(self):
         _, cases, runs = published()
@@ -369,22 +371,60 @@ class CommandTest(unittest.TestCase):
         with open(self.path("c.json"), encoding="utf-8") as file:
             self.assertEqual(stdout, file.read())
 
-    def test_gate_met_exits_0_and_not_met_exits_3_and_both_write(self):
+    def test_gate_exits_0_when_met_3_when_contradicted_4_when_unsure_and_all_write(self):
         for gain, gate, status in ((True, "better", 0), (True, "not-worse", 0), (False, "better", 3),
-                                   (False, "not-worse", 3), (True, "equivalent", 3)):
+                                   (False, "not-worse", 3), (True, "equivalent", 3), (None, "better", 4),
+                                   (None, "not-worse", 4), (None, "equivalent", 4)):
             out = self.path(f"{gain}-{gate}.json")
-            found = self.command("old", "new", "--trials", self.simple_log(gain), "--gate", gate, "--out", out)
+            log = self.simple_log(gain) if gain is not None else self.rows(*(
+                (config, f"c{i}", 0, 1, {"cluster": f"s{i}"}) for config in ("old", "new") for i in range(8)))
+            found = self.command("old", "new", "--trials", log, "--gate", gate, "--margin", "0.1", "--out", out)
             self.assertEqual(found[0], status, (gain, gate))
-            self.assertEqual(files.read_json(out)["decision"]["gate_met"], status == 0)
+            decision = files.read_json(out)["decision"]
+            self.assertEqual((decision["gate_met"], decision["gate_contradicted"]), (status == 0, status == 3))
             self.assertTrue(found[1].startswith("difference "))
+            verdict, said = found[2].split("\n")[:2]
+            self.assertRegex(verdict, r"^verdict: (better|worse|undecided); by source [+-]\d\.\d{4} to [+-]\d\.\d{4} "
+                                      r"\(8 sources\)")
+            self.assertTrue(said.startswith(f"gate: {gate}, met" if not status else f"gate: {gate}, not met"), said)
+            self.assertEqual("the data cannot tell" in said, status == 4)
+            self.assertEqual(decision["gate_reason"] or "", said.partition(": ")[2].partition(": ")[2])
 
     def test_bad_usage_exits_2(self):
-        for argv in ("", "old new", "old new --trials x --cases y", "old new --trials x --margin -1",
-                     "old new --trials x --margin nan", "old new --trials x --score-range 1 0",
-                     "old new --trials x --score-range 0 1e101", "a b --cases c --gate good"):
+        with_log = [f"old new --trials x {options}" for options in (
+            "--margin -1", "--margin nan", "--score-range 1 0", "--score-range 0 1e101", "--score-range 0 x",
+            "--plan 0", "--plan x", "--look 0/3", "--look 4/3", "--look 1/11", "--look 1/1", "--look 2", "--among 1",
+            "--among 0", "--among x", "--must-pass safety", "--must-pass =x", "--must-pass x=", "--seed x",
+            "--gate not-worse", "--gate equivalent", "--gate equivalent --margin 0", "--margin 0.05 --gate good")]
+        for argv in ("", "old new", "old new --trials x --cases y", "a b --cases c --gate good", *with_log):
             status, stdout, stderr = self.command(*argv.split())
-            self.assertEqual((status, stdout), (2, ""))
+            self.assertEqual((status, stdout), (2, ""), argv)
             self.assertIn("error:", stderr)
+
+    def test_a_slip_of_the_unit_is_bad_usage(self):
+        for option in ("--margin", "--min-gain"):
+            for value, width, words in (("5", "0 1", "5% is 0.05"), ("1", "0 1", "5% is 0.05"),
+                                        ("5%", "0 1", "5% is 0.05"), ("0,05", "0 1", "5% is 0.05"),
+                                        ("100", "0 100", "5% is 5"), ("0.01", "0 0.01", "5% is 0.0005")):
+                status, stdout, stderr = self.command("old", "new", "--trials", "x", option, value, "--score-range",
+                                                      *width.split())
+                self.assertEqual((status, stdout), (2, ""))
+                self.assertIn(f"{option} {value}", stderr)
+                self.assertIn(words, stderr)
+        log = self.rows(*((config, "c", 0, 50, {}) for config in ("old", "new")))
+        found = self.command("old", "new", "--trials", log, "--margin", "5", "--score-range", "0", "100")
+        self.assertEqual(found[0], 0)
+
+    def test_options_stand_in_the_comparison_as_they_were_given(self):
+        self.command("old", "new", "--trials", self.simple_log(), "--margin", "0.00001", "--min-gain", "1e-6", "--plan",
+                     "0.123456789", "--among", "3", "--seed", "7", "--out", self.path("c.json"))
+        found = files.read_json(self.path("c.json"))
+        self.assertEqual(found["options"], dict(compare.DEFAULTS, margin="0.00001", min_gain="1e-6", plan="0.123456789",
+                                                among="3", seed="7"))
+        self.assertEqual((found["decision"]["margin"], found["decision"]["min_gain"], found["plan"]["half_width"]),
+                         (0.00001, 1e-6, 0.123456789))
+        self.assertEqual(compare.parse_options(found["options"]).limits, compare.Limits(
+            Fraction(1, 10 ** 6), Fraction(1, 10 ** 5), None, None, 3))
 
     def test_refused_input_leaves_every_file_as_it_was(self):
         out = self.save("comparison.json", "kept\n")
@@ -406,8 +446,7 @@ class CommandTest(unittest.TestCase):
                      *(part["source_sign_flip"] for part in found[-1]["slices"]["t"].values())]
             for method in (found[-1]["adjusted_method"], *(flip["method"] for flip in flips)):
                 self.assertTrue(method.endswith(f"seed {seed}"), method)
-        for key in ("interval_95", "interval_90"):
-            self.assertNotEqual(found[0]["decision"][key], found[1]["decision"][key])
+        self.assertEqual(found[0]["decision"], found[1]["decision"])  # nothing that decides is sampled
 
     def test_a_case_of_one_side_pairs_no_trials(self):
         log = self.rows(("old", "a", 0, 1, {}), ("old", "b", 0, 1, {}), ("new", "a", 0, 1, {}))
@@ -493,10 +532,10 @@ class CommandTest(unittest.TestCase):
             ("old", case, 0, 1, {"cost_usd": before / 1000, "latency_s": 2}),
             ("new", case, 0, 1, {"cost_usd": after / 1000}))))
         self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
-        # differences 1, 3, 2 thousandths: mean 2, standard deviation 1, standard error 1 / sqrt(3), times 1.96: 1.1316
+        # differences 1, 3, 2 thousandths: mean 2, standard error 1 / sqrt(3), times t with 2 degrees 4.3027: 2.4841
         self.assertEqual(files.read_json(self.path("c.json"))["measures"], {"cost_usd": {
             "cases": 3, "baseline": 0.001, "candidate": 0.003, "difference": 0.002,
-            "interval_95": [0.0008684, 0.003132]}})
+            "interval_95": [-0.0004841, 0.004484], "reason": None}})
 
     def test_the_cost_of_one_source_has_no_interval(self):
         log = self.rows(("old", "a", 0, 1, {"cost_usd": 1}), ("new", "a", 0, 1, {"cost_usd": 3}))

@@ -4,10 +4,11 @@
     1/126
 
 Numbers in, a dict out for each key that `comparison.json` holds: exact or full floats, compare.py rounds. Reads, writes
-and prints nothing. `baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order; `members`
-the index of each case's source group. Without sources each case is its own group.
+and prints nothing. `baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order;
+`members` the index of each case's source group. Without sources each case is its own group.
 """
 
+import cmath
 import functools
 import itertools
 import math
@@ -16,9 +17,23 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
-from core import intervals
-from core.decide import CLAIMS, MIN_GROUPS, Number, Record, Scores, claim_of
+from core.decide import (
+    MIN_GROUPS, Z_95, Evidence, Limits, Number, Record, Scores, alone, claim_of, flip_tail, holds, text,
+)
+from core.files import RunError
+from core.intervals import SEED
+from core.trials import SIDES, Pair, Trial
+
+COUNTED = 300                  # trials of a case, both runs together, up to which deals are counted in whole numbers
+LUCK_TRIALS = 4                # fewer show too little of whether trials of different cases move together
+LUCK_RATIO, LUCK_P = 2, 0.01   # beyond, they do
+DEALT_WORK = 2_000_000         # steps of a convolution; beyond, a Fourier sum takes less
+ALIKE_BY_CHANCE = 0.05         # pairs of trial numbers expected to agree everywhere; fewer, and agreeing is no chance
+
+
+# === One case ===
 
 def pass_counts(baseline: Scores, candidate: Scores) -> list[tuple[int, int, int, int]] | None:
     """Return (baseline passes, trials, candidate passes, trials) of each case; None if a score is neither 0 nor 1."""
@@ -27,19 +42,40 @@ def pass_counts(baseline: Scores, candidate: Scores) -> list[tuple[int, int, int
     return [(int(sum(b)), len(b), int(sum(c)), len(c)) for b, c in zip(baseline, candidate)]
 
 
-@functools.cache               # ten thousand cases of five trials ask a few dozen different questions
-def _uneven_share(passes: int, trials_baseline: int, trials_candidate: int, least: int) -> Fraction:
+@functools.lru_cache(maxsize=1024)
+def _deals(passes: int, in_baseline: int, in_candidate: int) -> tuple[int, list[Number], Number]:
+    """Return the least passes that the candidate can be dealt, the weight of each number from there on, and their sum.
+
+    Whole numbers up to COUNTED trials; beyond, floats relative to the likeliest deal.
+    """
+    low, high = max(0, passes - in_baseline), min(passes, in_candidate)
+    if in_baseline + in_candidate <= COUNTED:
+        return low, [math.comb(in_candidate, c) * math.comb(in_baseline, passes - c) for c in range(low, high + 1)], (
+            math.comb(in_baseline + in_candidate, passes))
+    mode = min(high, max(low, (passes + 1) * (in_candidate + 1) // (in_baseline + in_candidate + 2)))
+    up, down = [1.0], [1.0]
+    for c in range(mode, high):
+        up.append(up[-1] * (in_candidate - c) * (passes - c) / ((c + 1) * (in_baseline - passes + c + 1)))
+    for c in range(mode, low, -1):
+        down.append(down[-1] * c * (in_baseline - passes + c) / ((in_candidate - c + 1) * (passes - c + 1)))
+    weights = down[:0:-1] + up
+    return low, weights, math.fsum(weights)
+
+
+@functools.lru_cache(maxsize=4096)         # ten thousand cases of five trials ask a few dozen different questions
+def _uneven_share(passes: int, in_baseline: int, in_candidate: int, least: int) -> Number:
     """Return how often passes dealt to two runs differ by at least `least` / (Tb * Tc) in their shares."""
-    ways = sum(math.comb(trials_candidate, c) * math.comb(trials_baseline, passes - c)
-               for c in range(min(passes, trials_candidate) + 1)
-               if abs(c * trials_baseline - (passes - c) * trials_candidate) >= least)
-    return Fraction(ways, math.comb(trials_baseline + trials_candidate, passes))
+    low, weights, whole = _deals(passes, in_baseline, in_candidate)
+    hits = sum(weight for c, weight in enumerate(weights, low)
+               if abs(c * in_baseline - (passes - c) * in_candidate) >= least)
+    return Fraction(hits, whole) if isinstance(whole, int) else min(1.0, hits / whole)
 
 
-def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int, trials_candidate: int) -> Fraction:
+def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int, trials_candidate: int) -> Number:
     """Return how often the passes of both runs together split at least as unevenly if nothing but sampling differs.
 
-    Hypergeometric (Fisher 1935, given the total); two-sided, by the size of the difference of shares.
+    Hypergeometric (Fisher 1935, given the total); two-sided, by the size of the difference of shares. A Fraction up to
+    COUNTED trials.
 
     >>> by_chance(0, 5, 5, 5), by_chance(3, 5, 4, 5)
     (Fraction(1, 126), Fraction(1, 1))
@@ -52,51 +88,343 @@ def changed_by_chance(passes: list[tuple[int, int, int, int]] | None) -> Record:
     """Return how many cases moved by at least 1, 2, ... trials, and how many would have by sampling alone.
 
     passes as pass_counts gives them. The list ends where nothing moved and nothing (to 4 places) was expected to;
-    it is None, with the reason, where moves cannot be counted in trials.
+    it is None, with the reason, where moves cannot be counted in trials. most_telling is at_least of the row in which
+    the two differ most, in standard deviations of a count; None where they are the same in all, as with one trial.
 
-    >>> changed_by_chance([(0, 1, 1, 1), (1, 1, 1, 1)])["trials_moved"]
-    [{'at_least': 1, 'observed': 1, 'expected': 1.0}]
+    >>> changed_by_chance([(0, 1, 1, 1), (1, 1, 1, 1)])
+    {'trials_moved': [{'at_least': 1, 'observed': 1, 'expected': 1.0}], 'reason': None, 'most_telling': None}
     """
     if passes is None:
-        return {"trials_moved": None, "reason": "scores are not pass or fail"}
+        return {"trials_moved": None, "most_telling": None, "reason": "scores are not pass or fail"}
     counts = {count for _, in_baseline, _, in_candidate in passes for count in (in_baseline, in_candidate)}
     if len(counts) > 1:
-        return {"trials_moved": None, "reason": f"cases have {min(counts)} to {max(counts)} trials"}
-    trials, totals = counts.pop(), Counter(b + c for b, _, c, _ in passes)
-    rows = [{"at_least": least, "observed": sum(abs(c - b) >= least for b, _, c, _ in passes),
-             "expected": math.fsum(cases * _uneven_share(total, trials, trials, least * trials)
-                                   for total, cases in totals.items())} for least in range(1, trials + 1)]
-    return {"trials_moved": [row for row in rows if row["observed"] or row["expected"] >= 0.00005], "reason": None}
+        why = f"cases have {min(counts)} to {max(counts)} trials"
+        return {"trials_moved": None, "most_telling": None, "reason": why}
+    trials = counts.pop()
+    moved, expected = Counter(abs(c - b) for b, _, c, _ in passes), [0.0] * (trials + 1)
+    for total, cases in Counter(b + c for b, _, c, _ in passes).items():
+        low, weights, whole = _deals(total, trials, trials)
+        for c, weight in enumerate(weights, low):
+            expected[abs(2 * c - total)] += cases * (weight / whole)
+    at_least = zip(*(list(itertools.accumulate(counts[:0:-1]))[::-1] for counts in (
+        [moved[by] for by in range(trials + 1)], expected)))
+    rows = [{"at_least": least, "observed": observed, "expected": by_chance}
+            for least, (observed, by_chance) in enumerate(at_least, start=1) if observed or by_chance >= 0.00005]
+
+    def surprise(row: Record) -> float:
+        return abs(row["observed"] - row["expected"]) / math.sqrt(max(row["expected"], 1))
+    telling = max(reversed(rows), key=surprise, default=None)
+    return {"trials_moved": rows, "reason": None,
+            "most_telling": telling["at_least"] if telling and surprise(telling) > 1e-9 else None}
 
 
-def flip_tail(values: list[int]) -> Fraction | float:
-    """Return the share of all subsets of values with a sum of at most 0; 1, uncounted, if the total is not positive.
+# === These very cases ===
 
-    At most 2.5% is the same as: the 95% sign-flip interval of groups with these sums lies above 0 (Hartigan 1969). One
-    limit costs far less than the interval. Counted in one packed integer up to 100 values, put on a coarser grid if
-    they are too fine for that (free floats); normal approximation beyond.
+def shared_luck(pair: Pair, paired: bool) -> Record:
+    """Return whether one stream of chance pushed the cases of a trial together, over the trials that all cases have.
+
+    Of the differences by trial where trials pair, else of each side alone: "ratio", the variance of the trials' sums to
+    that of independent cases, and "p_value", its chi-squared tail with one degree of freedom less than trials. Where
+    either tells of shared luck, these_cases is "withheld". Each side's own ratio stands beside; what cannot be had is
+    None.
+
+    >>> from core.trials import Side
+    >>> together = Side({}, [[Trial(t, t % 2, None, None, {}, None) for t in range(4)] for _ in range(5)], [])
+    >>> found = shared_luck(Pair([], together, together, (0, 1), {}, []), False)
+    >>> found["baseline"]["ratio"], found["withheld"], found["reason"]
+    (5.0, True, 'trials of different cases move together, 5 times as much as independent cases would (p = 0.001817)')
     """
-    total, values = sum(values), [value for value in values if value]      # a 0 doubles both counts
-    if total <= 0:
-        return 1
-    if len(values) > 100:
-        squares = sum(map(operator.mul, values, values))
-        return math.erfc(math.sqrt(Fraction(total * total, 2 * squares))) / 2      # no float holds the squares alone
-    # Leaving a negative value out is as good as taking its size: sum <= 0 becomes sum of sizes <= reach.
-    width = len(values) + 1
-    budget, reach = 20_000_000 // (len(values) * width), sum(-value for value in values if value < 0)
-    if reach > budget:
-        values = [round(Fraction(value * budget, reach)) for value in values]
-        reach = sum(-value for value in values if value < 0)
-    counts, mask = 1, (1 << (reach + 1) * width) - 1                       # digit s: subsets whose sizes add up to s
-    for size in map(abs, values):
-        if size <= reach:
-            counts = (counts + (counts << size * width)) & mask
-    return Fraction(counts % ((1 << width) - 1), 1 << len(values))         # modulo base - 1 adds the digits up
+    trials = min(len(case) for side in pair.sides for case in side.trials)
+    found: Record = {"trials": trials, "paired": paired} | dict.fromkeys(
+        ("ratio", "p_value", "baseline", "candidate")) | {"withheld": False, "reason": None}
+    if trials < LUCK_TRIALS:
+        one_seed = any(len({case[0].seed for case in side.trials}) == 1 < len(side.trials) for side in pair.sides)
+        return found | {"reason": "one seed for all cases: cannot be checked" if one_seed else None}
+    sides = [[[trial.score or 0 for trial in case[:trials]] for case in side.trials] for side in pair.sides]
+    found["baseline"], found["candidate"] = map(_luck, sides)
+    checked = [found["baseline"], found["candidate"]]
+    if paired:
+        checked = [_luck([[c - b for b, c in zip(*case)] for case in zip(*sides)])]
+        found |= checked[0]
+    alarms = [luck for luck in checked if luck["ratio"] is not None
+              and (luck["ratio"] > LUCK_RATIO or luck["p_value"] < LUCK_P)]
+    if alarms:
+        worst = min(alarms, key=operator.itemgetter("p_value"))
+        found |= {"withheld": True, "reason": f"trials of different cases move together, {text(worst['ratio'])} times "
+                  f"as much as independent cases would (p = {text(worst['p_value'])})"}
+    return found
 
 
-def noise_floor(baseline: Scores, members: list[int], gate: str | None = None, min_gain: Number = 0, margin: Number = 0,
-                seed: int = intervals.SEED) -> Record:
+def _luck(scores: Scores) -> Record:
+    """Return ratio and p-value of scores by case and trial; None where no case varies."""
+    trials, sums = len(scores[0]), [sum(column) for column in zip(*scores)]
+    together, apart = (math.fsum(_squares(row) for row in rows) for rows in ([sums], scores))
+    if not apart:
+        return {"ratio": None, "p_value": None}
+    return {"ratio": together / apart, "p_value": chi_squared_tail(together / apart * (trials - 1), trials - 1)}
+
+
+def _squares(values: Sequence[Number]) -> float:
+    """Return the sum of squared distances from the mean."""
+    return float(sum(value * value for value in values) - Fraction(sum(values)) ** 2 / len(values))
+
+
+def chi_squared_tail(value: float, df: int) -> float:
+    """Return P(chi-squared with df degrees of freedom >= value), by recurrence (Abramowitz & Stegun 1964, 26.4.8).
+
+    >>> round(chi_squared_tail(3.841, 1), 3), round(chi_squared_tail(9.488, 4), 3)
+    (0.05, 0.05)
+    """
+    half = value / 2
+    tail = math.erfc(math.sqrt(half)) if df % 2 else math.exp(-half)
+    if half:
+        tail += math.fsum(math.exp((k / 2) * math.log(half) - half - math.lgamma(k / 2 + 1))
+                          for k in range(1 if df % 2 else 2, df - 1, 2))
+    return min(1.0, tail)
+
+
+class VeryCases(NamedTuple):
+    """What sampling alone could have made of each case, ready to be asked of all of them or of a slice."""
+    units: list[list[int]]           # what could have had either sign, summed up over the case: parts of T times scale
+    scale: list[int]
+    passes: list[tuple[int, int, int, int]] | None     # instead of units where trials do not pair
+    variances: list[float | None]    # of each case's difference, by sampling; None with a single trial
+    reason: str | None               # why nothing can be said
+
+
+def very_cases(pair: Pair, paired: bool, luck: Record) -> VeryCases:
+    """Return the units of chance of each case.
+
+    Where trials pair, baseline and candidate are exchangeable within each pair if nothing but the sampling differs: its
+    difference may have either sign. What is one draw is one unit: all trials of a case whose outputs are alike on both
+    sides, and trial numbers that give the same answers in all cases.
+    """
+    rows = [[[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides]
+    reason = luck["reason"] if luck["withheld"] else None
+    if not paired:
+        passes = pass_counts(*rows)
+        each = [[_variance_of_mean([[score] for score in case]) for case in side] for side in rows]
+        return VeryCases([], [], passes, [None if None in both else sum(both) for both in zip(*each)],
+                         reason or (None if passes else "trials do not pair, and scores are not pass or fail"))
+    whole = math.lcm(*{score.denominator for side in rows for case in side for score in case})
+    most = math.lcm(*{len(case) for case in rows[0]})
+    units, variances, alike = [], [], alike_trials(pair)
+    for before, after, *trials in zip(*rows, *(side.trials for side in pair.sides)):
+        each = [int((c - b) * whole) for b, c in zip(before, after)]
+        parts = [[each[t] for t in numbers if t < len(each)] for numbers in alike]
+        variances.append(_variance_of_mean([part for part in parts if part]))
+        if len(each) > 1 and all(map(_alike, trials)):
+            parts = [each]
+        units.append([sum(part) * most // len(each) for part in parts if part])
+    return VeryCases(units, whole * most, None, [v and v / whole ** 2 for v in variances], reason)
+def _variance_of_mean(parts: Sequence[Sequence[Number]]) -> float | None:
+    """Return the variance of the mean of all trials, where those of one part are one draw; None of a single draw."""
+    if len(parts) < 2:
+        return None
+    squares = _squares([Fraction(sum(part)) / len(part) for part in parts])
+    trials = sum(map(len, parts))
+    return squares / (len(parts) - 1) * sum(len(part) ** 2 for part in parts) / trials ** 2
+
+
+def _alike(trials: Sequence[Trial]) -> bool:
+    """Tell whether the outputs of these trials are known and the same, to the byte."""
+    first = repr(trials[0].output)
+    return trials[0].output is not None and all(repr(trial.output) == first for trial in trials)
+
+
+def alike_trials(pair: Pair) -> list[list[int]]:
+    """Return the numbers of trials, from 0, that give the same answers in all cases on both sides, grouped.
+
+    An answer is the output where it is known, else the score. Numbers that agree because cases hardly vary stay apart:
+    where more than ALIKE_BY_CHANCE pairs of numbers would agree everywhere if trials were independent.
+    """
+    answers = [[tuple(trial.score if trial.output is None else repr(trial.output) for trial in both)
+                for both in zip(*case)] for case in zip(*(side.trials for side in pair.sides))]
+    columns: dict[tuple[object, ...], list[int]] = {}
+    trials = max(map(len, answers))
+    for number in range(trials):
+        columns.setdefault(tuple(case[number] if number < len(case) else None for case in answers), []).append(number)
+    if len(columns) < trials:
+        agree = sum(math.log(sum(n * (n - 1) for n in Counter(case).values()) / (len(case) * (len(case) - 1)) or 1)
+                    for case in answers if len(case) > 1)
+        if math.comb(trials, 2) * math.exp(agree) <= ALIKE_BY_CHANCE:
+            return list(columns.values())
+    return [[number] for number in range(trials)]
+
+
+def these_cases(sample: VeryCases, cases: Sequence[int], difference: Number) -> Record:
+    """Return how often the difference on exactly these cases would be as large, had only the sampling differed.
+
+    p_value: of sign flips of the trial pairs, for pass or fail the exact McNemar test on the pairs that disagree; where
+    trials do not pair, of dealing each case's passes to the two runs. interval_95 is that of sampling alone, 1.96
+    standard errors to each side. Both say nothing of other cases. None with the reason.
+    """
+    found: Record = dict.fromkeys(("p_value", "interval_95", "pairs", "disagree", "method"))
+    found |= {"reason": sample.reason, "interval_reason": sample.reason}
+    if sample.passes is None and sample.units:
+        values = [value for i in cases for value in sample.units[i] if value]
+        moving = sum(any(sample.units[i]) for i in cases)
+        found |= {"pairs": sum(len(sample.units[i]) for i in cases), "disagree": len(values)}
+    if sample.reason:
+        return found
+    if sample.passes is None:
+        found["p_value"], found["method"] = _flipped(values)
+    else:
+        dealt = [sample.passes[i] for i in cases]
+        moving = sum(0 < b + c < in_both + also for b, in_both, c, also in dealt)
+        found["p_value"], found["method"] = _dealt(dealt), "passes of each case dealt to the two runs at random"
+    variances = [sample.variances[i] for i in cases]
+    if None in variances or moving < MIN_GROUPS:
+        return found | {"interval_reason": "one trial a case shows no sampling" if None in variances else
+                        f"fewer than {MIN_GROUPS} cases with a pair of trials that disagrees"}
+    reach = Z_95 * math.sqrt(math.fsum(variances)) / len(cases)
+    return found | {"interval_95": [difference - reach, difference + reach]}
+
+
+def _flipped(values: list[int]) -> tuple[Number, str]:
+    """Return the two-sided p-value of the sum of values, none of them 0, when each may have either sign, and how."""
+    total, sizes = sum(values), {abs(value) for value in values}
+    if len(sizes) > 1:
+        return min(1, 2 * flip_tail([value if total > 0 else -value for value in values])), "sign flips of trial pairs"
+    n = len(values)
+    rarer = (n - abs(total) // max(sizes, default=1)) // 2
+    if n <= 1000:
+        tail: Number = Fraction(sum(math.comb(n, k) for k in range(rarer + 1)), 2 ** n)
+    else:
+        log = math.lgamma(n + 1) - math.lgamma(rarer + 1) - math.lgamma(n - rarer + 1) - n * math.log(2)
+        terms = itertools.accumulate(range(rarer, 0, -1), lambda term, k: term * k / (n - k + 1), initial=1.0)
+        tail = math.exp(log) * math.fsum(terms)
+    return min(1, 2 * tail), "exact McNemar test"
+
+
+def _dealt(cases: Sequence[tuple[int, int, int, int]]) -> Number:
+    """Return how often the sum of the cases' differences is at least as large when passes are dealt at random.
+
+    Convolved case by case; where that takes more than DEALT_WORK steps, by the Fourier sum over the lattice that the
+    sum lies on, right to 1e-12, and bounded by Hoeffding's inequality (1963).
+    """
+    grid = math.lcm(*{count for _, in_baseline, _, in_candidate in cases for count in (in_baseline, in_candidate)})
+    seen = abs(sum(c * (grid // in_candidate) - b * (grid // in_baseline) for b, in_baseline, c, in_candidate in cases))
+    lattice = math.gcd(*{grid // in_baseline + grid // in_candidate for _, in_baseline, _, in_candidate in cases})
+    start, kinds = 0, []                                   # the least sum; of each kind of case step, shares, count
+    for (total, *counts), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
+        low, weights, whole = _deals(total, *counts)
+        start += count * (low * (grid // counts[1]) - (total - low) * (grid // counts[0]))
+        step = (grid // counts[0] + grid // counts[1]) // lattice
+        kinds.append((step, [weight / whole for weight in weights], count))
+    length = 1 + sum(step * (len(shares) - 1) * count for step, shares, count in kinds)
+    inner = range(max(0, (-seen - start) // lattice + 1), min(length, -((start - seen) // lattice)))   # |sum| < seen
+    if sum(len(shares) * count for _, shares, count in kinds) * length <= DEALT_WORK:
+        sums = [1.0]
+        for step, shares, count in kinds:
+            for _ in range(count):
+                longer = [0.0] * (len(sums) + step * (len(shares) - 1))
+                for k, share in enumerate(shares):
+                    for place, weight in enumerate(sums, k * step):
+                        longer[place] += share * weight
+                sums = longer
+        return min(1.0, math.fsum(sums[:inner.start]) + math.fsum(sums[inner.stop:])) if inner else 1.0
+    reach = sum((step * lattice * (len(shares) - 1)) ** 2 * count for step, shares, count in kinds)
+    return min(1.0, 2 * math.exp(-2 * seen ** 2 / reach), _outside(kinds, inner) + 1e-12)
+
+
+def _outside(kinds: Sequence[tuple[int, list[float], int]], inner: range) -> float:
+    """Return the share of the sum of independent whole numbers, of each kind so many, that lies outside of a range.
+
+    A kind is (step, shares, count): k * step with shares[k]. The Fourier sum takes the line for a circle of 24 standard
+    deviations, of which no more than 1e-30 lies beyond.
+    """
+    moments = [[sum((step * k) ** power * share for k, share in enumerate(shares)) for power in (1, 2)]
+               for step, shares, _ in kinds]
+    spread = math.sqrt(sum(count * (square - mean ** 2) for (mean, square), (_, _, count) in zip(moments, kinds)))
+    length = 1 + sum(step * (len(shares) - 1) * count for step, shares, count in kinds)
+    cycle = min(length, math.ceil(24 * spread) + 2) | 1                    # odd: waves come in pairs
+    fades, within = len({step for step, _, _ in kinds}) == 1, min(len(inner), cycle)
+    inside = within / cycle
+    for k in range(1, cycle // 2 + 1):
+        angle, wave = 2 * math.pi / cycle, 1 + 0j
+        for step, shares, count in kinds:
+            wave *= sum(share * cmath.rect(1, angle * (k * step * place % cycle))
+                        for place, share in enumerate(shares) if share > 1e-20) ** count
+        if fades and abs(wave) < 1e-18:
+            break
+        ends = (cmath.rect(1, -angle * (k * place % cycle)) for place in (inner.start, inner.start + within))
+        inside += 2 / cycle * (wave * operator.sub(*ends) / (1 - cmath.rect(1, -angle * k))).real
+    return max(0.0, 1 - inside)
+
+
+def holm(p_values: Sequence[Number]) -> list[Number]:
+    """Return p-values that allow for how many were looked at (Holm 1979), in their order.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted = itertools.accumulate(((len(order) - rank) * p_values[i] for rank, i in enumerate(order)), max)
+    found = dict(zip(order, adjusted))
+    return [min(1, found[i]) for i in range(len(order))]
+
+
+# === Cases that sometimes pass ===
+
+def consistency(pair: Pair) -> Record:
+    """Return how steadily each side passes; only the top of the score range passes.
+
+    By side the number of cases that pass "always", "sometimes", "never", and "pass_hat_k": for k from 1 to the least
+    number of trials the mean over cases of C(passes, k) / C(T, k), the chance that k trials all pass (Yao et al. 2024,
+    arXiv:2406.12045). newly_unsteady are the cases that pass sometimes, and did not before; newly_steady the reverse.
+
+    >>> from core.trials import Case, Side
+    >>> one, other = (Side({}, [[Trial(t, score, None, None, {}, None) for t, score in enumerate(scores)]], [])
+    ...               for scores in ([1, 1, 1], [1, 0, 1]))
+    >>> consistency(Pair([Case("a", None, ())], one, other, (0, 1), {}, []))["newly_unsteady"]
+    ['a']
+    """
+    counts = [[(sum(trial.score == pair.score_range[1] for trial in case), len(case)) for case in side.trials]
+              for side in pair.sides]
+    most = min(trials for side in counts for _, trials in side)
+    found: Record = {}
+    for name, side in zip(SIDES, counts):
+        powers = [0.0] * most
+        for (passes, trials), cases in Counter(side).items():
+            one_more = ((passes - k) / (trials - k) for k in range(min(most, passes)))
+            for k, chance in enumerate(itertools.accumulate(one_more, operator.mul)):
+                powers[k] += chance * cases / len(side)
+        always = sum(passes == trials for passes, trials in side)
+        never = sum(not passes for passes, _ in side)
+        found[name] = {"always": always, "sometimes": len(side) - always - never, "never": never, "pass_hat_k": powers}
+    unsteady = [{case.id for case, (passes, trials) in zip(pair.cases, side) if 0 < passes < trials} for side in counts]
+    for name, new, old in (("newly_unsteady", *unsteady[::-1]), ("newly_steady", *unsteady)):
+        found[name] = [case.id for case in pair.cases if case.id in new - old]
+    return found | {"reason": None if most > 1 else "one trial a case: none can pass only sometimes"}
+
+
+def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
+    """Return, for each (tag, value), how many cases it has and which do not pass all trials of the candidate.
+
+    pair is as it was read: a trial without a score, or one that the baseline has and the candidate lacks, has not
+    passed. Raises RunError where a slice has no case.
+    """
+    found = []
+    for tag, value in wanted:
+        cases = [i for i, case in enumerate(pair.cases) if (tag, value) in case.tags]
+        if not cases:
+            raise RunError(f"--must-pass {tag}={value}: no case has this tag value; correct it, or leave it out")
+        failed = []
+        for i in cases:
+            trials = pair.candidate.trials[i]
+            passes, of = sum(trial.score == pair.score_range[1] for trial in trials), max(
+                len(trials), len(pair.baseline.trials[i]))
+            if passes < of:
+                failed.append({"case_id": pair.cases[i].id, "passed": passes, "trials": of})
+        found.append({"tag": tag, "value": value, "cases": len(cases), "failed": failed})
+    return found
+
+
+# === The baseline against itself ===
+
+def noise_floor(baseline: Scores, members: list[int], limits: Limits = Limits(),
+                score_range: tuple[Number, Number] = (0, 1), seed: int = SEED) -> Record:
     """Return how large a difference the baseline shows against itself, and how often the gate answers that wrongly.
 
     Its trials are split in two halves of T // 2 (T odd: one stays out; uneven: the first min T count), by the same
@@ -110,7 +438,7 @@ def noise_floor(baseline: Scores, members: list[int], gate: str | None = None, m
     (1, Fraction(1, 3), None, '3 groups carry no interval to try a gate on')
     """
     trials, sizes = min(map(len, baseline)), Counter(members)
-    half = trials // 2
+    half, gate = trials // 2, limits.gate
     result: Record = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
                                     "gate", "gate_tripped_share", "reason")) | {"gate": gate}
     if not half:
@@ -120,30 +448,31 @@ def noise_floor(baseline: Scores, members: list[int], gate: str | None = None, m
     for group, scores in zip(members, baseline):
         for column, score in zip(columns, scores):
             column[group] += score.numerator * (unit // half // score.denominator)
-
-    def wrong(sums: list[int]) -> bool:
-        def above(sign: int, value: Number, level: float) -> bool:
-            limit = Fraction(value) * unit
-            tail = flip_tail([sign * total * limit.denominator - limit.numerator * sizes[group]
-                               for group, total in enumerate(sums)])
-            return tail <= (1 - Fraction(str(level))) / 2
-        claims = [claim_of(gate)] if gate else ["better", "worse"]
-        claimed = any(CLAIMS[name](above, min_gain, margin) for name in claims)
-        return claimed == (gate in (None, "better"))
-
     splits, method = _splits(trials, min(200, max(10, 3_000_000 // (len(sizes) * trials))), seed)
-    differences, tripped = [], 0
-    for early, late in splits:
-        sums = [sum(after) - sum(before) for before, after in zip(zip(*(columns[t] for t in early)),
-                                                                  zip(*(columns[t] for t in late)))]
-        differences.append(Fraction(abs(sum(sums)), len(baseline) * unit))
-        if len(sizes) >= MIN_GROUPS:
-            tripped += wrong(sums) + wrong([-total for total in sums])
+    differences, tripped, enough = [], 0, len(sizes) >= limits.sources
+    for numbers in splits:
+        early, late = ([sum(sums) for sums in zip(*(columns[t] for t in half))] for half in numbers)
+        differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * unit))
+        if enough:
+            tripped += sum(_answers_wrongly(*halves, sizes, unit, limits, score_range)
+                           for halves in ((early, late), (late, early)))
     result |= {"trials_per_half": half, "splits": len(splits), "method": method,
                "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences)}
-    if len(sizes) < MIN_GROUPS:
+    if not enough:
         return result | {"reason": f"{len(sizes)} groups carry no interval to try a gate on"}
     return result | {"gate_tripped_share": Fraction(tripped, 2 * len(splits))}
+
+
+def _answers_wrongly(before: list[int], after: list[int], sizes: Counter[int], unit: int, limits: Limits,
+                     score_range: tuple[Number, Number]) -> bool:
+    """Tell whether the gate, or without one the verdict, takes two halves of one run for different."""
+    means = [total / sizes[group] for group, total in enumerate(before)]
+    best, worst = (Fraction(before[group], sizes[group] * unit) for group in (
+        means.index(max(means)), means.index(min(means))))
+    worlds = alone(Evidence([(sizes[group], new - old) for group, (old, new) in enumerate(zip(before, after))], unit,
+                            best - score_range[0], score_range[1] - worst))
+    wanted = [claim_of(limits.gate)] if limits.gate else ["better", "worse"]
+    return any(holds(claim, worlds, limits) for claim in wanted) == (limits.gate in (None, "better"))
 
 
 def _splits(trials: int, limit: int, seed: int) -> tuple[list[tuple[Sequence[int], Sequence[int]]], str]:

@@ -1,4 +1,4 @@
-"""From an interval to a decision: what may be claimed, and what to record next?
+"""From intervals to a decision: what may be claimed, is the gate met, and what to record next?
 
     $ python3 -m doctest core/decide.py && echo "every example below came out"
     every example below came out
@@ -9,10 +9,12 @@ ks[i] / unit; `groups` is (cases, sum of ks) of each source; without sources eac
 `candidate` hold the scores (int, Fraction) of each case's trials, in order.
 """
 
+import functools
 import math
+import operator
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from core import intervals
@@ -23,12 +25,17 @@ Scores = list[list[int | Fraction]]
 Groups = list[tuple[int, int]]
 Record = dict[str, Any]
 
-MIN_GROUPS = 6                 # fewer carry no 95% sign-flip interval: 2 / 2^5 is more than 5%
 FEW_CASES = 10                 # cases; below, a single case is a tenth of the result
-Z_95, Z_90, Z_POWER_80 = 1.96, 1.645, 0.8416
+MIN_GROUPS = 6                 # fewer carry no 95% sign-flip interval: 2 / 2^5 is more than 5%
+Z_95 = 1.96
+POWER = 0.80                   # with which planned numbers of sources find what is there
+NORMAL = NormalDist()
 GATES = ("better", "not-worse", "equivalent")
 WIDTHS = {"now": (1, 1, 1), "twice_cases": (1, 2, 1), "twice_trials": (1, 1, 2), "endless_trials": (1, 1, math.inf),
           "twice_groups": (2, 1, 1)}     # how many times the sources, the cases of each source, and the trials
+# O'Brien and Fleming's constants for 2 to 10 looks at a one-sided error of 0.025 (Jennison & Turnbull 2000, Group
+# Sequential Methods, section 2.4).
+LOOK_CONSTANTS = (1.977, 2.004, 2.024, 2.040, 2.053, 2.063, 2.072, 2.080, 2.087)
 
 
 def text(value: Number) -> str:
@@ -39,80 +46,250 @@ def claim_of(gate: str) -> str:
     return gate.replace("-", " ")
 
 
+# === What was declared, and what it is held against ===
+
+class Limits(NamedTuple):
+    """What was declared before the look. Limits are in score units and exact, for an end of an interval may lie on one.
+
+    look is (K, N), the K-th of N planned looks; among is how many candidates are compared with this baseline.
+    """
+    min_gain: Number = Fraction(0)
+    margin: Number = Fraction(0)
+    gate: str | None = None
+    look: tuple[int, int] | None = None
+    among: int | None = None
+
+    @property
+    def alpha(self) -> Number:
+        """The one-sided error that a claim may make.
+
+        >>> Limits().alpha, Limits(among=20).alpha, round(Limits(look=(2, 2)).alpha, 4)
+        (Fraction(1, 40), Fraction(1, 800), 0.024)
+        """
+        error: Number = Fraction(1, 40)
+        if self.look:
+            k, n = self.look
+            error = math.erfc(LOOK_CONSTANTS[n - 2] * math.sqrt(n / k / 2)) / 2
+        return error / (self.among or 1)
+
+    @property
+    def equivalence_alpha(self) -> Number:
+        """The one-sided error of each of the two tests of "equivalent" (Schuirmann 1987)."""
+        return self.alpha if self.look or self.among else 2 * self.alpha
+
+    @property
+    def sources(self) -> int:
+        """How many sources a claim takes: G where 2^G reaches 1 / alpha.
+
+        >>> Limits().sources, Limits(look=(1, 5)).sources, Limits(among=20).sources
+        (6, 19, 10)
+        """
+        return next(count for count in range(1, 1100) if Fraction(self.alpha) * 2 ** count >= 1)
+
+
+class Evidence(NamedTuple):
+    """The differences by source, and what one more source could lose or gain, in score units.
+
+    most_lost: what the best source has in the baseline above the low end of the range; most_gained: what the worst
+    lacks to the high end.
+    """
+    groups: Groups
+    unit: int
+    most_lost: Number = 1
+    most_gained: Number = 1
+
+    def with_one_more(self, sign: int) -> "Evidence":
+        """Return it with one more source that lost most_lost (sign 1), or gained most_gained (sign -1).
+
+        It has as many cases as the source of an average case.
+
+        >>> Evidence([(1, 0), (3, 0)], 5).with_one_more(1).groups
+        [(1, 0), (3, 0), (3, -15)]
+        """
+        cases, squares = sum(n for n, _ in self.groups), sum(n * n for n, _ in self.groups)
+        size = (2 * squares + cases) // (2 * cases)
+        change = Fraction(self.most_lost if sign > 0 else self.most_gained)
+        groups = [(n, total * change.denominator) for n, total in self.groups]
+        one = size, -sign * size * change.numerator * self.unit
+        return self._replace(groups=[*groups, one], unit=self.unit * change.denominator)
+
+    def above(self, sign: int, limit: Number, alpha: Number) -> bool:
+        """Tell whether the low end of the interval of sign * difference lies above a limit, strictly."""
+        limit = Fraction(limit) * self.unit
+        return flip_tail([sign * total * limit.denominator - limit.numerator * n for n, total in self.groups]) <= alpha
+
+    def interval(self, alpha: Number) -> intervals.SignFlip:
+        return intervals.sign_flip(self.groups, self.unit, level=float(1 - 2 * Fraction(alpha)))
+
+
+class Worlds(NamedTuple):
+    """What was compared; and the same with all that is missing filled against the candidate, and for it."""
+    seen: Evidence
+    against: Evidence
+    favour: Evidence
+
+    def above(self, sign: int, limit: Number, alpha: Number, one_more: bool = False) -> bool:
+        """Tell whether sign * difference lies above a limit, as seen and filled against that.
+
+        With one_more also where one more source went against it as far as it could.
+        """
+        filled = self.against if sign > 0 else self.favour
+        worlds = [self.seen] + [filled] * (filled != self.seen)
+        return all(world.above(sign, limit, alpha) for world in worlds) and (
+            not one_more or all(world.with_one_more(sign).above(sign, limit, alpha) for world in worlds))
+
+
+def alone(evidence: Evidence) -> Worlds:
+    """Return the worlds where nothing is missing."""
+    return Worlds(evidence, evidence, evidence)
+
+
+def flip_tail(values: list[int]) -> Fraction | float:
+    """Return the share of all subsets of values with a sum of at most 0; 1, uncounted, if the total is not positive.
+
+    At most 2.5% is the same as: the 95% sign-flip interval of groups with these sums lies above 0 (Hartigan 1969). One
+    limit costs far less than the interval. Counted in one packed integer up to 100 values, put on a coarser grid if
+    they are too fine for that (free floats); normal approximation beyond.
+    """
+    total, values = sum(values), [value for value in values if value]      # a 0 doubles both counts
+    if total <= 0:
+        return 1
+    if len(values) > 100:
+        squares = sum(map(operator.mul, values, values))
+        return math.erfc(math.sqrt(Fraction(total * total, 2 * squares))) / 2      # no float holds the squares alone
+    # Leaving a negative value out is as good as taking its size: sum <= 0 becomes sum of sizes <= reach.
+    width = len(values) + 1
+    budget, reach = 20_000_000 // (len(values) * width), sum(-value for value in values if value < 0)
+    if reach > budget:
+        values = [round(Fraction(value * budget, reach)) for value in values]
+        reach = sum(-value for value in values if value < 0)
+    counts, mask = 1, (1 << (reach + 1) * width) - 1                       # digit s: subsets whose sizes add up to s
+    for size in map(abs, values):
+        if size <= reach:
+            counts = (counts + (counts << size * width)) & mask
+    return Fraction(counts % ((1 << width) - 1), 1 << len(values))         # modulo base - 1 adds the digits up
+
+
 # === May it ship? ===
 
-# above(sign, value, level): is the low end of the interval of sign * difference above value? Strictly: an end that
-# touches a limit claims nothing. The order is the verdict's. "better" implies "not worse", "worse" excludes it.
-Above = Callable[[int, Number, float], bool]
-CLAIMS: dict[str, Callable[[Above, Number, Number], bool]] = {
-    "worse": lambda above, min_gain, margin: above(-1, margin, 0.95),
-    "better": lambda above, min_gain, margin: above(1, min_gain, 0.95),
-    # The 90% interval inside the margin is two one-sided tests at 5% each (Schuirmann 1987).
-    "equivalent": lambda above, min_gain, margin: margin > 0 and all(above(sign, -margin, 0.90) for sign in (1, -1)),
-    "not worse": lambda above, min_gain, margin: above(1, -margin, 0.95),
-}
+CLAIMS = ("worse", "better", "equivalent", "not worse")      # in the order of the verdict
 
 
-def decision(flip: intervals.SignFlip, groups: Groups, unit: int, has_sources: bool,
-             min_gain: Number = 0, margin: Number = 0, gate: str | None = None,
-             seed: int = intervals.SEED) -> Record:
-    """Return the claims that the sign-flip interval carries, the first of them as verdict, and whether the gate is met.
+def holds(claim: str, worlds: Worlds, limits: Limits) -> bool:
+    """Tell whether a claim holds. A limit is excluded strictly: an end that touches it claims nothing.
 
-    flip is the 95% sign_flip of the same groups. min_gain and margin are in score units and not negative; give a
-    Fraction of the literal, for an end may lie on it. A gate (of GATES) is met when its claim holds, whatever the
-    verdict: better meets not-worse too. "undecided" meets no gate and is not "the same". interval_90 is None without a
-    margin, for then nothing rests on it.
+    A claim of safety ("equivalent", "not worse") needs a margin, and must also hold with one more source that lost all
+    it could, for a suite of few sources does not see what hits few of them. Below `limits.sources` there is no claim.
 
-    >>> groups = [(1, k) for k in (1, 2, 1, 0, 2, 3, 1, 1)]
-    >>> found = decision(intervals.sign_flip(groups, 10), groups, 10, True, gate="not-worse")
-    >>> found["verdict"], found["claims"], found["gate_met"]
-    ('better', ['better', 'not worse'], True)
+    >>> gain = alone(Evidence([(1, k) for k in (1, 2, 1, 0, 2, 3, 1, 1)], 10))
+    >>> [claim for claim in CLAIMS if holds(claim, gain, Limits(margin=Fraction(1, 10)))]
+    ['better', 'not worse']
     """
-    narrow = intervals.sign_flip(groups, unit, level=0.90, seed=seed).interval if margin > 0 else None
-    ends: dict[float, Any] = {0.95: flip.interval, 0.90: narrow}
-
-    def above(sign: int, value: Number, level: float) -> bool:
-        low, high = ends[level]
-        return bool((low if sign > 0 else -high) > value)
-
-    claims = [name for name, holds in CLAIMS.items() if flip.interval and holds(above, min_gain, margin)]
-    verdict = claims[0] if claims else "undecided"
-    return {"unit": "source" if has_sources else "case", "min_gain": min_gain, "margin": margin,
-            "interval_95": flip.interval and list(flip.interval), "interval_90": narrow and list(narrow),
-            "claims": claims, "verdict": verdict, "reason": None if claims else _why_undecided(flip, margin),
-            "groups_needed": _groups_needed(verdict, groups, unit, min_gain, margin),
-            "gate": gate, "gate_met": None if gate is None else claim_of(gate) in claims}
+    alpha, margin = limits.alpha, limits.margin
+    if len(worlds.seen.groups) < limits.sources or not margin and claim in CLAIMS[2:]:
+        return False
+    if claim == "worse":
+        return worlds.above(-1, margin, alpha)
+    if claim == "equivalent":
+        return all(worlds.above(sign, -margin, limits.equivalence_alpha, True) for sign in (1, -1))
+    better = worlds.above(1, limits.min_gain, alpha)       # which implies "not worse"
+    return better or claim == "not worse" and worlds.above(1, -margin, alpha, True)
 
 
-def _why_undecided(flip: intervals.SignFlip, margin: Number) -> str | None:
-    if flip.interval is None:
-        return flip.reason
-    low, high = flip.interval
-    if low == high == 0:
-        return "no difference was seen, which without a margin shows nothing"
-    unknown = f"whether a loss stays within {text(margin)}" if margin else "a gain from a loss"
-    return f"the interval, {text(low)} to {text(high)}, does not tell {unknown}"
+def contradicted(worlds: Worlds, limits: Limits) -> bool:
+    """Tell whether the data contradict the gate: the difference lies where the gate's claim is wrong."""
+    if limits.gate is None or len(worlds.seen.groups) < limits.sources:
+        return False
+    if limits.gate == "equivalent":
+        return any(worlds.above(sign, limits.margin, limits.equivalence_alpha) for sign in (1, -1))
+    return worlds.above(-1, -limits.min_gain if limits.gate == "better" else limits.margin, limits.alpha)
 
 
-def _groups_needed(verdict: str, groups: Groups, unit: int, min_gain: Number, margin: Number) -> int | None:
-    """Return at how many groups this difference gets the verdict that it would get from endless ones.
+def decision(worlds: Worlds, limits: Limits, has_sources: bool, failed: list[str] | None = None) -> Record:
+    """Return the claims, the first of them as verdict, the intervals they rest on, and whether the gate is met.
 
-    Normal approximation, the spread between groups as seen. None once it has that verdict, and where no number would
-    do: the difference lies on a limit (it is 0, without margins), or a single group shows no spread.
+    failed names the cases that had to pass and did not; None where none had to, which is no gate. A gate is met when
+    its claim holds, whatever the verdict. "undecided" meets no gate and is not "the same".
+
+    >>> found = decision(alone(Evidence([(1, 1)] * 8, 10)), Limits(gate="better"), True)
+    >>> found["verdict"], found["claims"], found["gate_met"], found["level"]
+    ('better', ['better'], True, Fraction(19, 20))
     """
-    difference = Fraction(sum(total for _, total in groups), sum(cases for cases, _ in groups) * unit)
-    if difference < -margin:
-        final, gap, z = "worse", -margin - difference, Z_95
-    elif difference > min_gain:
-        final, gap, z = "better", difference - min_gain, Z_95
-    elif abs(difference) < margin:
-        final, gap, z = "equivalent", margin - abs(difference), Z_90
-    else:
-        final, gap, z = "not worse", difference + margin, Z_95
-    if verdict == final or gap == 0 or len(groups) < 2:
-        return None
-    needed = (Fraction(str(z)) / gap) ** 2 * cluster_variance(groups, unit) * len(groups)
-    return max(MIN_GROUPS, len(groups) + 1, math.ceil(needed))
+    seen, flip = worlds.seen, worlds.seen.interval(limits.alpha)
+    found = [claim for claim in CLAIMS if holds(claim, worlds, limits)]
+    held = limits.gate is None or claim_of(limits.gate) in found
+    record: Record = {
+        "unit": "source" if has_sources else "case", "groups": len(seen.groups), "min_gain": limits.min_gain,
+        "margin": limits.margin, "look": limits.look and "{}/{}".format(*limits.look), "among": limits.among,
+        "alpha": limits.alpha, "level": 1 - 2 * limits.alpha, "interval": flip.interval, "interval_method": flip.method,
+        **_safety_intervals(worlds, limits, enough=flip.interval is not None),
+        "sources_for_level": limits.sources, "claims": found, "verdict": found[0] if found else "undecided",
+        "gate": limits.gate, "gate_met": None if limits.gate is None and failed is None else held and not failed,
+    }
+    record["gate_contradicted"] = record["gate_met"] is False and (bool(failed) or contradicted(worlds, limits))
+    record |= _numbers_needed(seen, limits, record["verdict"])
+    record["reason"] = None if found else why_not(record, "not worse" if limits.margin else None)
+    record["gate_reason"] = None if record["gate_met"] is not False else "; ".join(
+        [f"cases that must pass and do not: {', '.join((failed or [])[:5])}"
+         + f" and {len(failed or []) - 5} more" * (len(failed or []) > 5)] * bool(failed)
+        + [why_not(record, limits.gate and claim_of(limits.gate))] * (not held))
+    return record
+
+
+def _safety_intervals(worlds: Worlds, limits: Limits, enough: bool) -> Record:
+    """Return the intervals that claims are held against beside the first; None where none is asked for."""
+    seen, alpha, other = worlds.seen, limits.alpha, limits.equivalence_alpha
+    found: Record = dict.fromkeys(("equivalence_level", "equivalence_interval", "interval_with_one_more",
+                                   "equivalence_interval_with_one_more", "interval_with_missing_filled"))
+    if enough and worlds != alone(seen):
+        found["interval_with_missing_filled"] = _widest(worlds.against, worlds.favour, alpha)
+    if enough and limits.margin:
+        found |= {"equivalence_level": 1 - 2 * other, "equivalence_interval": seen.interval(other).interval,
+                  "interval_with_one_more": seen.with_one_more(1).interval(alpha).interval,
+                  "equivalence_interval_with_one_more": _widest(*map(seen.with_one_more, (1, -1)), other)}
+    return found
+
+
+def _widest(lower: Evidence, upper: Evidence, alpha: Number) -> tuple[Number, Number] | None:
+    """Return the low end of one interval and the high end of the other."""
+    low, high = (evidence.interval(alpha).interval for evidence in (lower, upper))
+    return low and high and (low[0], high[1])
+
+
+def why_not(record: Record, claim: str | None) -> str:
+    """Return in words why a claim does not hold (None: why nothing can be claimed), from a decision's own numbers."""
+    unit, margin, ends = record["unit"], record["margin"], record["interval"]
+    if ends is None:
+        return f"a claim takes at least {record['sources_for_level']} {unit}s, and there are {record['groups']}"
+    if claim == "equivalent":
+        ends = record["equivalence_interval"]
+    span = f"the interval by {unit}, {text(ends[0])} to {text(ends[1])},"
+    if claim in (None, "better"):
+        if ends[0] == ends[1] == 0:
+            return "no difference was seen, which without a margin shows nothing"
+        if claim is None:
+            return f"{span} does not tell a gain from a loss"
+        gain = record["min_gain"]
+        return f"{span} {'lies below' if ends[1] < gain else 'does not lie above'} {text(gain)}"
+    if ends[1] < -margin or claim == "equivalent" and ends[0] > margin:
+        return f"{span} lies beyond the margin of {text(margin)}"
+    if ends[0] <= -margin or claim == "equivalent" and ends[1] >= margin:
+        return f"{span} does not rule out a {'change' if claim == 'equivalent' else 'loss'} of {text(margin)}"
+    return _one_more_or_missing(record, claim)
+
+
+def _one_more_or_missing(record: Record, claim: str) -> str:
+    """Return what turns a claim of safety that holds of what was seen: one more source, or what is missing."""
+    margin, needed = record["margin"], record["sources_needed"]
+    settle = f"; about {needed} {record['unit']}s would settle it" * bool(needed)
+    low, high = record[f"{'equivalence_' * (claim == 'equivalent')}interval_with_one_more"]
+    if low <= -margin:
+        return (f"one more {record['unit']} that fails completely would put the loss at {text(-low)}, beyond the "
+                f"margin of {text(margin)}{settle}")
+    if claim == "equivalent" and high >= margin:
+        return (f"one more {record['unit']} that gains all it can would put the gain at {text(high)}, beyond the "
+                f"margin of {text(margin)}{settle}")
+    return "it does not hold if what is missing is graded against it: record that again"
 
 
 def nothing_moved(ks: list[int], groups: Groups) -> Record | None:
@@ -125,6 +302,124 @@ def nothing_moved(ks: list[int], groups: Groups) -> Record | None:
     {'groups': 2, 'excluded_share': 0.7763932022500211}
     """
     return None if any(ks) else {"groups": len(groups), "excluded_share": 1 - 0.05 ** (1 / len(groups))}
+
+
+# === How many more would settle it? ===
+
+@functools.lru_cache(maxsize=64)
+def t_quantile(share: float, df: int) -> float:
+    """Return the quantile of Student's t with df degrees of freedom (1 or more), for a share in [0.5, 1).
+
+    By bisection of the closed form for whole degrees of freedom (Abramowitz & Stegun 1964, 26.7.3 and 26.7.4); from
+    1,000 on by the expansion 26.7.5, which is closer there than these digits show.
+
+    >>> round(t_quantile(0.975, 1), 3), round(t_quantile(0.975, 8), 3), round(t_quantile(0.8, 33), 3)
+    (12.706, 2.306, 0.853)
+    """
+    z = NORMAL.inv_cdf(share)
+    if df >= 1000:
+        return z + (z ** 3 + z) / (4 * df) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * df * df)
+    low, high = 0.0, 1.0
+    while _t_share(high, df) < share:
+        low, high = high, 2 * high
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_share(middle, df) < share else (low, middle)
+    return high
+
+
+def t_interval(groups: list[tuple[int, Fraction]]) -> tuple[Number, Number]:
+    """Return the 95% interval of the mean over cases by Student's t, from (cases, sum) of each source, two or more."""
+    mean = sum(total for _, total in groups) / Fraction(sum(n for n, _ in groups))
+    reach = t_quantile(0.975, len(groups) - 1) * math.sqrt(cluster_variance(groups, 1))
+    return mean - Fraction(reach), mean + Fraction(reach)
+
+
+def _t_share(t: float, df: int) -> float:
+    """Return P(T <= t) for t >= 0."""
+    angle = math.atan(t / math.sqrt(df))
+    term = total = math.cos(angle) if df % 2 else 1.0
+    for k in range(2 + df % 2, df - 1, 2):
+        term *= (k - 1) / k * math.cos(angle) ** 2
+        total += term
+    within = math.sin(angle) * total
+    if df % 2:
+        within = (angle + (within if df > 1 else 0.0)) * 2 / math.pi
+    return (1 + within) / 2
+
+
+def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
+    """Return "sources_needed", for the claim of safety, and "groups_needed", for the verdict of endless sources.
+
+    The claim of safety is "equivalent" where that is the gate, else "not worse"; None without a margin, and where the
+    difference seen lies beyond it. groups_needed, at the spread seen and with 80% power, is None once it has that
+    verdict, and where no number would do: the difference lies on a limit, or a single source shows no spread.
+    """
+    difference = Fraction(sum(total for _, total in seen.groups), sum(n for n, _ in seen.groups) * seen.unit)
+    final, gap = _in_the_end(difference, limits)
+    found: Record = {"groups_needed": None, "sources_needed": limits.margin and _sources_needed(
+        "equivalent" if limits.gate == "equivalent" else "not worse", seen, limits) or None}
+    if verdict == final or not gap or len(seen.groups) < 2:
+        return found
+    alpha = limits.equivalence_alpha if final == "equivalent" else limits.alpha
+    reach = sum(t_quantile(float(share), len(seen.groups) - 1) for share in (1 - alpha, POWER))
+    needed = _whole(cluster_variance(seen.groups, seen.unit) * len(seen.groups) * Fraction(reach) ** 2 / gap ** 2)
+    safe = _sources_needed(final, seen, limits) or 0 if final in CLAIMS[2:] else 0
+    return found | {"groups_needed": max(needed, limits.sources, len(seen.groups) + 1, safe)}
+
+
+def _sources_needed(claim: str, seen: Evidence, limits: Limits) -> int | None:
+    if claim == "not worse":
+        return sources_for_safety(seen, 1, limits.margin, limits.alpha)
+    both = [sources_for_safety(seen, sign, limits.margin, limits.equivalence_alpha) for sign in (1, -1)]
+    return max(count or 0 for count in both) if all(both) else None
+
+
+def _in_the_end(difference: Fraction, limits: Limits) -> tuple[str, Number]:
+    """Return the verdict of endless sources with this difference, and how far it lies from the nearest limit."""
+    margin = limits.margin
+    if difference < -margin:
+        return "worse", -margin - difference
+    if difference > limits.min_gain:
+        return "better", difference - limits.min_gain
+    if abs(difference) < margin:
+        return "equivalent", margin - abs(difference)
+    return "not worse", difference + margin
+
+
+def sources_for_safety(seen: Evidence, sign: int, margin: Number, alpha: Number) -> int | None:
+    """Return at about how many sources a claim of safety holds with one more that goes against it; None where at none.
+
+    The sources seen stand for all, normal approximation; half of the sign patterns leave the one more out. Where
+    nothing moved, only that one source counts.
+
+    >>> sources_for_safety(Evidence([(1, 0)] * 9, 5), 1, Fraction(1, 20), 0.025)
+    51
+    """
+    values = [float(sign * Fraction(total, seen.unit) + margin * n) for n, total in seen.groups]
+    mean, square = math.fsum(values) / len(values), math.fsum(value * value for value in values) / len(values)
+    size, against = seen.with_one_more(sign).groups[-1][0], seen.most_lost if sign > 0 else seen.most_gained
+    lost = 2 * float((against - margin) * size) + mean     # the last for steps of one source
+
+    def holds(count: int) -> bool:
+        tails = [NORMAL.cdf((taken - count * mean) / math.sqrt(count * square)) for taken in (0.0, lost)]
+        return max(tails[0], sum(tails) / 2) <= alpha
+
+    if mean <= 0:
+        return None
+    high = 1
+    while not holds(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _whole(value: Number) -> int:
+    """Return the least whole number from value on; the last digits of a float cost no case."""
+    return math.ceil(float(value) * (1 - 1e-12))
 
 
 # === Where does the noise come from, and what to buy next? ===
@@ -148,8 +443,18 @@ class _Noise(NamedTuple):
         return Z_95 * math.sqrt((self.by_source + one / self.cases / cases) / sources)
 
 
-def planning(ks: list[int], unit: int, groups: Groups, baseline: Scores, candidate: Scores, paired: bool,
-             has_sources: bool, target: Number | None = None) -> Record:
+class Sample(NamedTuple):
+    """What planning looks at: the differences by case and source, the scores they come from, and how those pair."""
+    ks: list[int]
+    unit: int
+    groups: Groups
+    baseline: Scores
+    candidate: Scores
+    paired: bool
+    has_sources: bool
+
+
+def planning(sample: Sample, alpha: Number = Fraction(1, 40), target: Number | None = None) -> Record:
     """Return "variance", "half_width", "plan" (None without a target half-width) and "detectable_difference".
 
     Model: difference of a case = mean + source + case + sampling / T. Moments of the one-way layout with unequal groups
@@ -162,10 +467,11 @@ def planning(ks: list[int], unit: int, groups: Groups, baseline: Scores, candida
     standard_error_case; where they do and all have as many cases, exactly 1.96 standard_error_source (CR1,
     cluster-robust). Of MSW, sampling / T shrinks with more trials. Twice the cases or trials are of the same sources.
     plan: what the target needs of each alone, the others as now; None where that cannot reach it.
-    detectable_difference is found in 80% of repetitions. All are normal approximations: with few groups the sign-flip
-    interval is wider. Without spread to plan from (one case, one source, all equal) figures are None with the reason.
+    detectable_difference is found in 80% of repetitions at the one-sided error alpha, with t quantiles on one degree of
+    freedom less than there are sources. The widths are normal approximations: with few groups the sign-flip interval is
+    wider. Without spread to plan from (one case, one source, all equal) figures are None with the reason.
     """
-    variance, noise, reasons = _variance(ks, unit, groups, baseline, candidate, paired, has_sources)
+    variance, noise, reasons = _variance(sample)
     reason = "; ".join(reasons) or None
     widths: Record = dict.fromkeys(WIDTHS)
     plan: Record = {"half_width": target, "source_groups": None, "cases": None, "trials": None, "reason": reason}
@@ -173,8 +479,8 @@ def planning(ks: list[int], unit: int, groups: Groups, baseline: Scores, candida
     if noise:
         widths = {name: None if noise.steady is None and "trials" in name else noise.half_width(*times)
                   for name, times in WIDTHS.items()}
-        wanted = [("cases", noise.groups if has_sources else MIN_GROUPS, noise.one, noise.by_source)]
-        if has_sources:
+        wanted = [("cases", noise.groups if sample.has_sources else MIN_GROUPS, noise.one, noise.by_source)]
+        if sample.has_sources:
             spread = (noise.by_source + noise.one / noise.cases) * noise.groups
             wanted.append(("source_groups", MIN_GROUPS, spread, 0.0))
         if noise.sampling is not None and noise.steady is not None:
@@ -182,20 +488,21 @@ def planning(ks: list[int], unit: int, groups: Groups, baseline: Scores, candida
         for name, least, shrinking, staying in wanted:
             room = (target or 0) ** 2 - Z_95 ** 2 * staying
             if room > 0:
-                plan[name] = max(least, intervals.required_pairs(math.sqrt(shrinking), math.sqrt(room)))
+                plan[name] = max(least, _whole(Z_95 ** 2 * shrinking / room))
             else:
                 stuck.append(f"endless {name} alone leave {text(Z_95 * math.sqrt(staying))}")
         plan["reason"] = "; ".join(stuck + reasons) or None
-        if has_sources and noise.groups == noise.cases:    # more cases of the same sources: nobody knows
+        if sample.has_sources and noise.groups == noise.cases:    # more cases of the same sources: nobody knows
             widths["twice_cases"] = plan["cases"] = None
     return {"variance": variance | {"reason": reason}, "half_width": widths | {"reason": reason},
             "plan": plan if target is not None else None,
-            "detectable_difference": widths["now"] and widths["now"] / Z_95 * (Z_95 + Z_POWER_80)}
+            "detectable_difference": widths["now"] and widths["now"] / Z_95 * sum(
+                t_quantile(float(share), len(sample.groups) - 1) for share in (1 - alpha, POWER))}
 
 
-def _variance(ks: list[int], unit: int, groups: Groups, baseline: Scores, candidate: Scores, paired: bool,
-              has_sources: bool) -> tuple[Record, _Noise | None, list[str]]:
+def _variance(sample: Sample) -> tuple[Record, _Noise | None, list[str]]:
     """Return "variance", its parts to plan from (None where there is no spread), and why figures are missing."""
+    ks, unit, groups, baseline, candidate, paired, has_sources = sample
     n, number, total, squares = len(ks), len(groups), sum(ks), sum(k * k for k in ks)
     found: Record = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
                                  "standard_error_source", "design_effect"))

@@ -12,6 +12,7 @@ rows among themselves; collector.py refuses by the same. Reads the files it is g
 import functools
 import hashlib
 import json
+import math
 import os
 import re
 from collections import ChainMap, Counter
@@ -187,9 +188,30 @@ def _reason(error: object) -> str | None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _exact(value: float) -> Score:
+def _exact(value: float, places: int | None = None) -> Score:
     exact = Fraction(repr(value))  # the shortest decimal that reads as value: 0.1 is one tenth, as it was written
+    exact = exact if places is None else Fraction(round(exact, places))
     return exact.numerator if exact.denominator == 1 else exact
+
+
+@functools.lru_cache(maxsize=64)
+def score_places(low: Score, high: Score) -> int:
+    """Return the decimal place to which scores are read, nine digits of their range: rounding noise is no difference.
+
+    >>> score_places(0, 1), score_places(0, 100), score_places(0, Fraction(1, 100))
+    (9, 7, 11)
+    """
+    power = math.ceil(math.log10(high - low))  # a float may miss a power of ten by one
+    return 9 - next(n for n in (power - 1, power, power + 1) if Fraction(10) ** n >= high - low)
+
+
+def shown_places(low: Score, high: Score) -> int:
+    """Return how many decimal places figures are shown with: 4, more where the score range is narrower than 1.
+
+    >>> shown_places(0, 1), shown_places(0, 100), shown_places(0, Fraction(1, 100))
+    (4, 4, 6)
+    """
+    return max(4, score_places(low, high) - 5)
 
 
 def score_bound(text: str) -> Score:
@@ -211,7 +233,9 @@ def _score(row: dict[str, Any], where: str, score_range: tuple[Score, Score]) ->
     if not isinstance(value, (int, float)):
         found = f"score {value!r:.60} is not a number or null" if "score" in row else "score is missing"
         raise RunError(f"{where}: {found}; write a number, or null and an error")
-    score = _exact(value) if isinstance(value, float) else int(value)
+    places = score_places(*score_range)
+    score = _exact(value, places) if isinstance(value, float) else round(int(value), min(places, 0))
+    score = next((end for end in score_range if score == round(end, places)), score)
     if not score_range[0] <= score <= score_range[1]:
         raise RunError(f"{where}: score {value!r:.60} is outside [{score_range[0]}, {score_range[1]}]; correct the "
                        "line, or say what a score can be with --score-range LOW HIGH")
@@ -394,9 +418,9 @@ class _Rows:
         self.trials[side].setdefault(row.id, []).append(row.trial)
 
     def cases(self) -> list[Case]:
-        """Return the cases in the order of the baseline's rows, then the candidate's."""
+        """Return the cases in the order of their ids (code points): that of the rows may differ from file to file."""
         cases = []
-        for case_id in self.trials["baseline"] | self.trials["candidate"]:
+        for case_id in sorted(self.trials["baseline"] | self.trials["candidate"]):
             cluster, tags, _, asked = self.known.facts[case_id][0]
             cases.append(Case(case_id, cluster, tags or (), asked))
         return cases
@@ -423,9 +447,9 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
                     how: Reading = Reading()) -> Pair:
     """Return the rows of two configs in trial logs as a Pair; every row is there, unscored ones included.
 
-    Each path comes with the side it serves, or None for both. Cases stand in the order of the baseline's rows, then the
-    candidate's; trials by seed. Rows of other configs are not looked into. Raises RunError, with file and line, for a
-    line that cannot be read (with skip_broken a note lists it), a row that breaks a rule, a config that is not there.
+    Each path comes with the side it serves, or None for both. Cases stand in the order of their ids, trials by seed.
+    Rows of other configs are not looked into. Raises RunError, with file and line, for a line that cannot be read (with
+    skip_broken a note lists it), a row that breaks a rule, a config that is not there.
     """
     names = (baseline, candidate)
     if baseline == candidate and any(side is None for side, _ in paths):
@@ -541,8 +565,9 @@ def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) ->
 def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     """Return a Pair whose trials all have a score and whose cases have trials on both sides, and what was excluded.
 
-    Policy "refuse" raises RunError where something is missing, naming it. "zero" scores it 0, reasons kept. "drop"
-    leaves out unscored trials, then cases without a trial on one side: these are listed, {"case_id", "side", "reason"}.
+    Policy "refuse" raises RunError where something is missing, naming it. "zero" scores it 0, reasons kept, save cases
+    that the baseline lacks. "drop" leaves out unscored trials, then cases without a trial on one side. What is left out
+    is listed, {"case_id", "side", "reason"}.
     Raises RunError where no case is left, and where 0 is no score.
     """
     gaps = "; ".join(gap for name, side in zip(SIDES, pair.sides) for gap in _gaps(pair.cases, name, side))
@@ -551,14 +576,14 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         return pair, []
     if policy == "refuse":
         raise RunError(f"{gaps}: record them, or choose with --missing: drop leaves them out, zero counts them as 0")
-    if policy == "zero":
-        if not low <= 0 <= high:
-            raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
-        absent = Trial(None, 0, ABSENT, None, {}, None)
-        sides = [side._replace(trials=[[trial._replace(score=0) if trial.score is None else trial for trial in trials]
-                                       or [absent] for trials in side.trials]) for side in pair.sides]
-        return pair._replace(baseline=sides[0], candidate=sides[1]), []
+    if policy == "zero" and not low <= 0 <= high:
+        raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
     scored = [[[trial for trial in trials if trial.score is not None] for trials in side.trials] for side in pair.sides]
+    if policy == "zero":  # but what the baseline never ran says nothing of a loss or a gain
+        absent = Trial(None, 0, ABSENT, None, {}, None)
+        scored = [[[trial._replace(score=0) if trial.score is None else trial for trial in trials]
+                   or [absent] * bool(there) for trials, there in zip(side.trials, pair.baseline.trials)]
+                  for side in pair.sides]
     excluded = [{"case_id": case.id, "side": name,
                  "reason": _some(dict.fromkeys(trial.reason for trial in side.trials[i])) or "no trial"}
                 for i, case in enumerate(pair.cases)
@@ -568,6 +593,23 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         raise RunError(f"{gaps}: no case has a score on both sides; record both on the same cases")
     sides = [side._replace(trials=[trials[i] for i in both]) for side, trials in zip(pair.sides, scored)]
     return pair._replace(cases=[pair.cases[i] for i in both], baseline=sides[0], candidate=sides[1]), excluded
+
+
+def filled(pair: Pair, for_candidate: bool) -> Pair:
+    """Return a Pair in which all that is missing has a score: as good for the candidate as can be, or as bad.
+
+    Takes what was read, before any policy. Filled are trials without a score, and those that the baseline has and the
+    candidate lacks. A case that the baseline lacks is left out.
+    """
+    low, high = pair.score_range
+    there = [i for i, trials in enumerate(pair.baseline.trials) if trials]
+    sides = []
+    for side, score in zip(pair.sides, (low, high) if for_candidate else (high, low)):
+        absent = Trial(None, score, ABSENT, None, {}, None)
+        rows = [[trial._replace(score=score) if trial.score is None else trial for trial in side.trials[i]]
+                + [absent] * (len(pair.baseline.trials[i]) - len(side.trials[i])) for i in there]
+        sides.append(side._replace(trials=rows))
+    return pair._replace(cases=[pair.cases[i] for i in there], baseline=sides[0], candidate=sides[1])
 
 
 def _gaps(cases: Sequence[Case], name: str, side: Side) -> list[str]:

@@ -7,13 +7,18 @@ without change.
 import doctest
 import itertools
 import math
+import operator
 import random
 import unittest
 from collections import Counter
 from fractions import Fraction
+from unittest import mock
 
 from core import chance
+from core import decide
 from core import intervals
+from core.files import RunError
+from core.trials import Case, Pair, Side, Trial
 from tests.test_decide import AIRLINE_GROUPS, AIRLINE_SCORES, decide_on, differences, grouped
 
 
@@ -66,13 +71,256 @@ class ChanceTest(unittest.TestCase):
 
     def test_changed_by_chance_gives_a_reason_where_moves_have_no_count(self):
         self.assertEqual(chance.changed_by_chance(None),
-                         {"trials_moved": None, "reason": "scores are not pass or fail"})
+                         {"trials_moved": None, "most_telling": None, "reason": "scores are not pass or fail"})
         self.assertEqual(chance.changed_by_chance([(1, 2, 1, 2), (1, 2, 1, 5)])["reason"], "cases have 2 to 5 trials")
-        self.assertEqual(chance.changed_by_chance([(2, 2, 2, 2)]), {"trials_moved": [], "reason": None})
+        self.assertEqual(chance.changed_by_chance([(2, 2, 2, 2)]),
+                         {"trials_moved": [], "most_telling": None, "reason": None})
 
     def test_pass_counts_need_scores_of_0_and_1(self):
         self.assertEqual(chance.pass_counts([[0, 1], [1]], [[1, 1], [Fraction(0)]]), [(1, 2, 2, 2), (1, 1, 0, 1)])
         self.assertIsNone(chance.pass_counts([[0, 1]], [[1, Fraction(1, 2)]]))
+
+
+    def test_most_telling_row_is_the_one_that_sampling_explains_least(self):
+        found = chance.changed_by_chance([(5, 5, 0, 5)] * 44)
+        self.assertEqual(found["trials_moved"][0], {"at_least": 1, "observed": 44, "expected": 44})
+        self.assertEqual((found["most_telling"], found["trials_moved"][4]["observed"]), (5, 44))
+        self.assertAlmostEqual(found["trials_moved"][4]["expected"], 44 * 2 / 252)
+        self.assertIsNone(chance.changed_by_chance([(1, 1, 0, 1)] * 44)["most_telling"])
+
+    def test_many_trials_take_no_more_than_a_step_a_trial(self):
+        trials = 20_000                                    # whole numbers of so many digits would take minutes
+        # The move has a deviation of 100, and the parity of all passes: 100 or more is beyond 99 in three, 100 in two.
+        found = chance.changed_by_chance([(trials // 2 + shift, trials, trials // 2, trials) for shift in range(5)])
+        self.assertAlmostEqual(found["trials_moved"][99]["expected"], 3 * 0.3222 + 2 * 0.3173, delta=0.001)
+        self.assertLess(len(found["trials_moved"]), 600)
+        self.assertAlmostEqual(chance.by_chance(10_000, trials, 10_196, trials), 0.0512, delta=0.0001)
+
+    def test_deals_in_floats_are_those_in_whole_numbers(self):
+        for passes, in_baseline, in_candidate in ((150, 200, 100), (7, 300, 5), (300, 150, 151), (0, 200, 200)):
+            low, weights, whole = chance._deals(passes, in_baseline, in_candidate)
+            self.assertEqual(len(weights), min(passes, in_candidate) - max(0, passes - in_baseline) + 1)
+            ways = math.comb(in_baseline + in_candidate, passes)
+            for c, weight in enumerate(weights, low):
+                exact = math.comb(in_candidate, c) * math.comb(in_baseline, passes - c) / ways
+                self.assertAlmostEqual(weight / whole / exact if exact > 1e-290 else 1, 1, places=9)
+
+
+def made_pair(baseline, candidate, outputs=None, shift=0, score_range=(0, 1), tags=()):
+    """Return a Pair of scores by case and trial; outputs(side, case, trial), shift of the candidate's seeds."""
+    sides = [Side({}, [[Trial(1000 + t + by, score, None, outputs and outputs(name, i, t), {}, None)
+                        for t, score in enumerate(case)] for i, case in enumerate(scores)], [])
+             for name, scores, by in (("baseline", baseline, 0), ("candidate", candidate, shift))]
+    return Pair([Case(f"c{i}", None, tuple(tags)) for i in range(len(baseline))], *sides, score_range, {}, [])
+
+
+def asked(pair, paired=True, cases=None):
+    luck = chance.shared_luck(pair, paired)
+    scores = [[[trial.score for trial in case] for case in side.trials] for side in pair.sides]
+    cases = range(len(pair.cases)) if cases is None else cases
+    difference = sum(Fraction(sum(scores[1][i]), len(scores[1][i])) - Fraction(sum(scores[0][i]), len(scores[0][i]))
+                     for i in cases) / len(cases)
+    return chance.these_cases(chance.very_cases(pair, paired, luck), cases, difference)
+
+
+class TheseCasesTest(unittest.TestCase):
+    def test_p_value_is_the_share_of_all_signs_of_the_pairs(self):
+        rng = random.Random(21)
+        for _ in range(40):
+            counts = [rng.randint(1, 3) for _ in range(4)]
+            before, after = ([[rng.choice((0, 1, Fraction(1, 4))) for _ in range(n)] for n in counts] for _ in range(2))
+            units = [(c - b) / Fraction(n) for one, other, n in zip(before, after, counts) for b, c in zip(one, other)]
+            seen, moves = abs(sum(units)), [unit for unit in units if unit]
+            signs = list(itertools.product((1, -1), repeat=len(moves)))
+            share = Fraction(sum(abs(sum(map(operator.mul, row, moves))) >= seen for row in signs), len(signs))
+            found = asked(made_pair(before, after))
+            self.assertAlmostEqual(found["p_value"], share)
+            self.assertEqual((found["pairs"], found["disagree"]), (sum(counts), len(moves)))
+
+    def test_pass_or_fail_is_the_exact_mcnemar_test(self):
+        # Of 9 pairs that disagree 8 gain: twice (9 + 1) of 2^9.
+        found = asked(made_pair([[0, 1]] * 8 + [[1, 1]], [[1, 1]] * 8 + [[1, 0]]))
+        self.assertEqual((found["p_value"], found["method"]), (Fraction(20, 512), "exact McNemar test"))
+        self.assertEqual((found["pairs"], found["disagree"]), (18, 9))
+        many = asked(made_pair([[0, 0]] * 1100 + [[1, 1]] * 1000, [[1, 1]] * 1100 + [[0, 0]] * 1000))
+        self.assertAlmostEqual(many["p_value"], math.erfc(199 / math.sqrt(4200) / math.sqrt(2)), delta=1e-5)
+
+    def test_outputs_alike_in_all_trials_count_once(self):
+        before, after = [[0] * 5] * 6, [[1] * 5] * 6
+        alike = asked(made_pair(before, after, lambda name, i, t: f"{name}{i}"))
+        self.assertEqual((alike["p_value"], alike["pairs"]), (Fraction(2, 2 ** 6), 6))
+        for outputs in (None, lambda name, i, t: f"{name}{i}{t}"):         # unknown, or different
+            apart = asked(made_pair(before, after, outputs))
+            self.assertEqual((apart["p_value"], apart["pairs"]), (Fraction(2, 2 ** 30), 30))
+
+    def test_trial_numbers_that_always_answer_alike_count_once(self):
+        rng = random.Random(22)
+        before, after = ([[rng.randint(0, 1) for _ in range(4)] for _ in range(20)] for _ in range(2))
+        double = [[case + case[1:2] for case in side] for side in (before, after)]
+        found = asked(made_pair(*double))
+        self.assertEqual((chance.alike_trials(made_pair(*double)), found["pairs"]), ([[0], [1, 4], [2], [3]], 80))
+        sums = [sum(c - b for b, c in zip(*both)) for both in zip(*double)]
+        values = [(c - b) * (2 if t == 1 else 1) for b, c in zip(before, after) for t, (b, c) in enumerate(zip(b, c))]
+        tail = decide.flip_tail([value if sum(sums) > 0 else -value for value in values])
+        self.assertAlmostEqual(found["p_value"], min(1, 2 * tail))
+        one_differs = [case[:] for case in double[0]]
+        one_differs[3][4] = 1 - one_differs[3][4]
+        self.assertEqual(asked(made_pair(one_differs, double[1]))["pairs"], 100)
+        # Cases that hardly vary agree by chance.
+        steady = [[[1] * 5 for _ in range(20)] for _ in range(2)]
+        self.assertEqual(asked(made_pair(*steady))["pairs"], 100)
+
+    def test_trials_that_do_not_pair_are_dealt_at_random(self):
+        rng = random.Random(23)
+        for _ in range(12):
+            cases = [(rng.randint(0, n), n, rng.randint(0, m), m)
+                     for n, m in ((rng.randint(1, 3), rng.randint(1, 3)) for _ in range(3))]
+            seen = abs(sum(Fraction(c, m) - Fraction(b, n) for b, n, c, m in cases))
+            deals = [[Fraction(sum(slot >= n for slot in chosen), m) - Fraction(sum(slot < n for slot in chosen), n)
+                      for chosen in itertools.combinations(range(n + m), b + c)] for b, n, c, m in cases]
+            share = [abs(sum(row)) >= seen for row in itertools.product(*deals)]
+            self.assertAlmostEqual(chance._dealt(cases), sum(share) / len(share))
+            found = asked(made_pair([[1] * b + [0] * (n - b) for b, n, _, _ in cases],
+                                    [[1] * c + [0] * (m - c) for _, _, c, m in cases]), paired=False)
+            self.assertAlmostEqual(found["p_value"], sum(share) / len(share))
+            self.assertIsNone(found["pairs"])
+        found = asked(made_pair([[Fraction(1, 2)]], [[1, 1]]), paired=False)
+        self.assertEqual((found["p_value"], found["reason"]),
+                         (None, "trials do not pair, and scores are not pass or fail"))
+
+    def test_a_fourier_sum_continues_the_convolution(self):
+        cases = [(2, 5, 3, 5)] * 60 + [(4, 5, 1, 4)] * 40 + [(0, 3, 2, 3)] * 30
+        exact = chance._dealt(cases)
+        with mock.patch.object(chance, "DEALT_WORK", 0):
+            self.assertAlmostEqual(chance._dealt(cases), exact, delta=1e-9)
+            self.assertLess(chance._dealt([(5, 5, 0, 5)] * 44), 1.1e-12)
+        even = [(2, 5, 3, 5)] * 300 + [(3, 5, 2, 5)] * 260
+        with mock.patch.object(chance, "DEALT_WORK", 10 ** 9):
+            exact = chance._dealt(even)
+        self.assertAlmostEqual(chance._dealt(even), exact, delta=1e-9)
+
+    def test_no_change_is_rarely_called_one(self):
+        rng, worlds, alarms = random.Random(24), 400, Counter()
+        for _ in range(worlds):
+            chances = [rng.random() for _ in range(12)]
+            before, after = ([[int(rng.random() < p) for _ in range(3)] for p in chances] for _ in range(2))
+            for paired in (True, False):
+                alarms[paired] += asked(made_pair(before, after), paired)["p_value"] <= 0.05
+        for paired in (True, False):
+            self.assertLess(alarms[paired] / worlds, 0.05 + 3 * math.sqrt(0.05 * 0.95 / worlds))
+            self.assertGreater(alarms[paired] / worlds, 0.01)
+
+    def test_interval_is_that_of_sampling_alone(self):
+        # Six cases with trial differences 1 and 0: variance 1/2 each, of a share 1/4.
+        found = asked(made_pair([[0, 0]] * 6, [[1, 0]] * 6))
+        reach = 1.96 * math.sqrt(6 / 4) / 6
+        self.assertAlmostEqual(found["interval_95"][0], 0.5 - reach)
+        self.assertAlmostEqual(found["interval_95"][1], 0.5 + reach)
+        # Unpaired: of each side, and here only the candidate varies.
+        apart = asked(made_pair([[0, 0]] * 6, [[1, 0]] * 6), paired=False)
+        self.assertAlmostEqual(apart["interval_95"][1], 0.5 + reach)
+        few = asked(made_pair([[0, 0]] * 6, [[1, 0]] * 5 + [[0, 0]]))
+        self.assertIsNone(few["interval_95"])
+        self.assertIn("fewer than 6 cases", few["interval_reason"])
+        single = asked(made_pair([[0]] * 9, [[1]] * 9))
+        self.assertEqual((single["interval_95"], single["interval_reason"]),
+                         (None, "one trial a case shows no sampling"))
+        self.assertEqual(single["p_value"], Fraction(2, 2 ** 9))
+
+    def test_a_slice_is_asked_of_its_own_cases(self):
+        found = asked(made_pair([[1] * 4] * 10, [[0] * 4] * 5 + [[1] * 4] * 5), cases=range(5))
+        self.assertEqual((found["p_value"], found["pairs"]), (Fraction(2, 2 ** 20), 20))
+        self.assertEqual(asked(made_pair([[1]] * 4, [[1]] * 4))["p_value"], 1)
+
+    def test_holm_by_hand(self):
+        self.assertEqual(chance.holm([Fraction(1, 4), Fraction(1, 100), Fraction(1, 10)]),
+                         [Fraction(1, 4), Fraction(3, 100), Fraction(1, 5)])
+        self.assertEqual(chance.holm([]), [])
+
+
+class SharedLuckTest(unittest.TestCase):
+    def test_ratio_and_tail_by_hand(self):
+        # Trials add up to 2, 0, 1, 1: squares 2 about their mean; within the cases 1 + 1.
+        pair = made_pair([[1, 0, 1, 0], [1, 0, 0, 1]], [[0] * 4] * 2)
+        found = chance.shared_luck(pair, True)
+        self.assertEqual((found["ratio"], found["candidate"]["ratio"], found["withheld"]), (1, None, False))
+        self.assertAlmostEqual(found["p_value"], 0.3916, places=4)         # chi squared of 3 with 3 degrees of freedom
+
+    def test_chi_squared_tails_are_those_of_printed_tables(self):
+        # Fisher & Yates (1963), table IV
+        for df, p_value, value in ((1, 0.05, 3.841), (2, 0.01, 9.210), (3, 0.01, 11.345), (4, 0.05, 9.488),
+                                   (9, 0.001, 27.877), (10, 0.5, 9.342), (30, 0.05, 43.773)):
+            self.assertAlmostEqual(chance.chi_squared_tail(value, df), p_value, places=4)
+        self.assertEqual(chance.chi_squared_tail(0, 5), 1)
+
+    def test_cases_that_move_together_withhold_what_rests_on_trials(self):
+        rng = random.Random(25)
+        luck = [[0.1, 0.9, 0.2, 0.8, 0.5], [0.9, 0.1, 0.5, 0.2, 0.8]]
+        before, after = ([[int(rng.random() < p) for p in row] for _ in range(40)] for row in luck)
+        found = chance.shared_luck(made_pair(before, after), True)
+        self.assertTrue(found["withheld"])
+        self.assertIn("trials of different cases move together", found["reason"])
+        for paired in (True, False):
+            asked_of = asked(made_pair(before, after), paired)
+            self.assertEqual((asked_of["p_value"], asked_of["interval_95"]), (None, None))
+            self.assertIn("move together", asked_of["reason"])
+        # The same luck on both sides cancels where trials pair, and only there.
+        same = made_pair(before, before)
+        self.assertEqual([chance.shared_luck(same, paired)["withheld"] for paired in (True, False)], [False, True])
+
+    def test_three_trials_cannot_be_checked_unless_seeds_differ_by_case(self):
+        pair = made_pair([[0, 1, 0]] * 9, [[1, 0, 1]] * 9)
+        found = chance.shared_luck(pair, True)
+        self.assertEqual((found["ratio"], found["withheld"]), (None, False))
+        self.assertEqual(found["reason"], "one seed for all cases: cannot be checked")
+        own = [side._replace(trials=[[trial._replace(seed=(i, trial.seed)) for trial in case]
+                                     for i, case in enumerate(side.trials)]) for side in pair.sides]
+        self.assertIsNone(chance.shared_luck(pair._replace(baseline=own[0], candidate=own[1]), True)["reason"])
+
+    def test_alarms_are_rare_where_trials_are_independent(self):
+        rng, alarms = random.Random(26), 0
+        for _ in range(300):
+            before, after = ([[rng.randint(0, 1) for _ in range(10)] for _ in range(20)] for _ in range(2))
+            alarms += chance.shared_luck(made_pair(before, after), True)["withheld"]
+        self.assertLess(alarms / 300, 0.06)                # a ratio above 2 with 9 degrees of freedom: 0.035
+
+
+class ConsistencyTest(unittest.TestCase):
+    def test_pass_hat_k_equals_every_draw_of_trials(self):
+        rng = random.Random(27)
+        scores = [[rng.randint(0, 1) for _ in range(rng.randint(3, 5))] for _ in range(6)]
+        found = chance.consistency(made_pair(scores, scores))["baseline"]["pass_hat_k"]
+        for k in (1, 2, 3):
+            draws = [[all(drawn) for drawn in itertools.combinations(case, k)] for case in scores]
+            self.assertAlmostEqual(found[k - 1], sum(sum(row) / len(row) for row in draws) / 6)
+        self.assertEqual(len(found), min(map(len, scores)))
+
+    def test_airline_comes_out_as_published(self):
+        # tau-bench (Yao et al. 2024): pass^1 to pass^4 of gpt-4o on the airline tasks
+        found = chance.consistency(made_pair(AIRLINE_SCORES, AIRLINE_SCORES))["candidate"]
+        self.assertEqual([round(value, 3) for value in found["pass_hat_k"]], [0.42, 0.273, 0.22, 0.2])
+        self.assertEqual([found[key] for key in ("always", "sometimes", "never")], [10, 26, 14])
+
+    def test_cases_newly_unsteady_and_newly_steady_are_named(self):
+        found = chance.consistency(made_pair([[2, 2], [1, 2], [0, 2], [1, 1]], [[2, 1], [2, 2], [0, 2], [0, 0]],
+                                             score_range=(0, 2)))
+        self.assertEqual((found["newly_unsteady"], found["newly_steady"]), (["c0"], ["c1"]))
+        self.assertEqual(found["baseline"], {"always": 1, "sometimes": 2, "never": 1, "pass_hat_k": [0.5, 0.25]})
+        single = chance.consistency(made_pair([[1]], [[0]]))
+        self.assertEqual((single["candidate"]["pass_hat_k"], single["newly_unsteady"]), ([0], []))
+        self.assertIn("one trial a case", single["reason"])
+
+    def test_must_pass_names_the_cases_that_do_not(self):
+        pair = made_pair([[1, 1]] * 4, [[1, 1], [1, Fraction(9, 10)], [1, None], [1]], tags=[("kind", "safety")])
+        (found,) = chance.must_pass(pair, [("kind", "safety")])
+        self.assertEqual(found, {"tag": "kind", "value": "safety", "cases": 4, "failed": [
+            {"case_id": "c1", "passed": 1, "trials": 2}, {"case_id": "c2", "passed": 1, "trials": 2},
+            {"case_id": "c3", "passed": 1, "trials": 2}]})
+        absent = pair._replace(candidate=pair.candidate._replace(trials=[[], *pair.candidate.trials[1:]]))
+        self.assertEqual(chance.must_pass(absent, [("kind", "safety")])[0]["failed"][0],
+                         {"case_id": "c0", "passed": 0, "trials": 2})
+        with self.assertRaisesRegex(RunError, "kind=safe: no case has this tag value"):
+            chance.must_pass(pair, [("kind", "safe")])
 
 
 class TailTest(unittest.TestCase):
@@ -84,8 +332,8 @@ class TailTest(unittest.TestCase):
         rng = random.Random(10)
         for _ in range(200):
             values = [rng.randint(-3, 5) for _ in range(rng.randint(1, 9))]
-            self.assertEqual(chance.flip_tail(values), self.brute(values) if sum(values) > 0 else 1, values)
-            self.assertEqual(chance.flip_tail(values + [0] * 100), chance.flip_tail(values))
+            self.assertEqual(decide.flip_tail(values), self.brute(values) if sum(values) > 0 else 1, values)
+            self.assertEqual(decide.flip_tail(values + [0] * 100), decide.flip_tail(values))
 
     def test_tail_says_what_the_interval_says(self):
         rng, agreed = random.Random(11), Counter()
@@ -93,7 +341,7 @@ class TailTest(unittest.TestCase):
             groups = [(rng.randint(1, 3), rng.randint(-2, 6)) for _ in range(rng.randint(6, 9))]
             value = Fraction(rng.randint(-4, 8), 4)
             low, high = intervals.sign_flip(groups, 1).interval
-            above = chance.flip_tail([4 * s - int(4 * value) * n for n, s in groups]) <= Fraction(1, 40)
+            above = decide.flip_tail([4 * s - int(4 * value) * n for n, s in groups]) <= Fraction(1, 40)
             self.assertEqual(above, low > value)
             agreed[above] += 1
         self.assertGreater(min(agreed.values()), 20)
@@ -103,22 +351,22 @@ class TailTest(unittest.TestCase):
         for _ in range(10):
             values = [rng.randrange(-10 ** 17, 2 * 10 ** 17) for _ in range(12)]
             if sum(values) > 0:
-                self.assertAlmostEqual(chance.flip_tail(values), self.brute(values), delta=0.002)
+                self.assertAlmostEqual(decide.flip_tail(values), self.brute(values), delta=0.002)
 
     def test_normal_approximation_continues_the_count(self):
         rng = random.Random(13)
         for total in (60, 80, 100):
             values = [round(rng.gauss(0, 5)) or 1 for _ in range(100)]
             values[0] += total - sum(values)
-            self.assertAlmostEqual(float(chance.flip_tail(values)), chance.flip_tail(values + [1, -1]), delta=0.01)
-            self.assertLess(chance.flip_tail(values), 0.2)
+            self.assertAlmostEqual(float(decide.flip_tail(values)), decide.flip_tail(values + [1, -1]), delta=0.01)
+            self.assertLess(decide.flip_tail(values), 0.2)
 
 
     def test_numbers_beyond_floats_are_no_error(self):
         values = [10, 1] * 60
-        self.assertAlmostEqual(chance.flip_tail([value * 10 ** 400 for value in values]), chance.flip_tail(values))
+        self.assertAlmostEqual(decide.flip_tail([value * 10 ** 400 for value in values]), decide.flip_tail(values))
         groups = [(1, k) for k in (4, -2, 3, -1, 2, 0, 1)]
-        self.assertEqual(decide_on(groups, 10 ** 400)["groups_needed"], 18)
+        self.assertEqual(decide_on(groups, 10 ** 400)["groups_needed"], 53)
 
 
 class NoiseFloorTest(unittest.TestCase):
@@ -129,7 +377,11 @@ class NoiseFloorTest(unittest.TestCase):
         for early in itertools.combinations(range(trials), trials // 2):
             for late in itertools.combinations([t for t in range(trials) if t not in early], trials // 2):
                 ks, unit = differences(*([[case[t] for t in half] for case in baseline] for half in (early, late)))
-                made = decide_on(grouped(ks, members), unit, gate=gate, min_gain=min_gain, margin=margin)
+                shares = [Fraction(sum(case[t] for t in early), len(early)) for case in baseline]
+                means = [Fraction(sum(share for share, other in zip(shares, members) if other == group),
+                                  members.count(group)) for group in set(members)]
+                made = decide_on(grouped(ks, members), unit, max(means), 1 - min(means), gate=gate, min_gain=min_gain,
+                                 margin=margin)
                 found.append(abs(Fraction(sum(ks), len(ks) * unit)))
                 wrong.append(bool({"better", "worse"} & {*made["claims"]}) if gate is None
                              else made["gate_met"] == (gate == "better"))
@@ -139,29 +391,31 @@ class NoiseFloorTest(unittest.TestCase):
         rng, errors = random.Random(14), Counter()
         gates = [(None, 0, 0), ("better", 0, 0), ("better", Fraction(1, 20), 0), ("not-worse", 0, Fraction(1, 5)),
                  (None, 0, Fraction(1, 10)), ("equivalent", 0, Fraction(1, 4))]
-        narrow = [(4, "equivalent", 0, Fraction(margin, 20)) for margin in range(4, 12)]
+        narrow = [(4, gate, 0, Fraction(margin, 20)) for gate in ("equivalent", "not-worse")
+                  for margin in (9, 13, 17, 19)]
         for trials, gate, gain, margin in [(trials, *gate) for trials in (2, 3, 4) for gate in gates] + narrow + [
                 (5, "better", 0, 0)]:
             members = [group for group in range(7) for _ in range(group % 3 + 1)]
             luck = [rng.random() for _ in range(5)]        # a trial number may have its own luck
             baseline = [[int(rng.random() < luck[t]) for t in range(trials)] for _ in members]
             baseline[0] = baseline[0] + [1]                # one case more than the others: its last trial stays out
-            found = chance.noise_floor(baseline, members, gate, gain, margin)
+            found = chance.noise_floor(baseline, members, decide.Limits(gain, margin, gate))
             sizes, wrong = self.brute(baseline, members, gate, gain, margin)
             self.assertEqual((found["trials_per_half"], found["splits"]), (trials // 2, len(sizes) // 2))
             self.assertEqual(found["method"], "every split")
             self.assertEqual(found["mean_difference"], sum(sizes) / len(sizes))
             self.assertEqual(found["largest_difference"], max(sizes))
             self.assertEqual(found["gate_tripped_share"], Fraction(sum(wrong), len(wrong)))
-            errors[gate] += sum(wrong) / len(wrong)
-        self.assertTrue(all(errors.values()), errors)      # each gate erred somewhere, so each was tried
+            errors[gate, sum(wrong) in (0, len(wrong))] += 1
+        for gate in (None, *decide.GATES):                 # each gate sometimes erred and sometimes not
+            self.assertTrue(errors[gate, False], (gate, errors))
 
     def test_scores_on_a_grid_count_as_they_are(self):
         scores = [[Fraction(1, 4), Fraction(2, 3)], [Fraction(1), Fraction(1, 2)]]
         self.assertEqual(chance.noise_floor(scores, [0, 1])["largest_difference"], Fraction(1, 24))
 
     def test_one_trial_has_no_halves_and_few_groups_no_gate(self):
-        found = chance.noise_floor([[1, 0], [1]], [0, 1], "better")
+        found = chance.noise_floor([[1, 0], [1]], [0, 1], decide.Limits(gate="better"))
         self.assertEqual(found["reason"], "one trial a case: no halves to compare")
         self.assertEqual([found[key] for key in ("trials_per_half", "splits", "mean_difference")], [None] * 3)
         few = chance.noise_floor([[1, 0]] * 5, [0, 1, 2, 3, 4])
@@ -178,7 +432,7 @@ class NoiseFloorTest(unittest.TestCase):
         self.assertEqual(chance.noise_floor([[1] * 12] * 8, list(range(8)))["largest_difference"], 0)   # equal halves
 
     def test_airline_shows_what_its_own_halves_differ_by(self):
-        found = chance.noise_floor(AIRLINE_SCORES, AIRLINE_GROUPS, "better")
+        found = chance.noise_floor(AIRLINE_SCORES, AIRLINE_GROUPS, decide.Limits(gate="better"))
         passes = [sum(case[t] for case in AIRLINE_SCORES) for t in range(4)]
         sizes = [abs(passes[0] + passes[t] - (sum(passes) - passes[0] - passes[t])) for t in (1, 2, 3)]
         self.assertEqual(found["splits"], 3)

@@ -114,7 +114,7 @@ class WorldTest(unittest.TestCase):
         self.addCleanup(setattr, measure, "CHANCE", chance)
         still = measure.Kind("none moves", ((Fraction(0), 1),), True)
         held, verdicts = measure.simulate(still, [2] * 6, 5, 4, "0")
-        self.assertEqual((set(held.values()), dict(verdicts)), ({4}, {"equivalent": 4}))
+        self.assertEqual((set(held.values()), dict(verdicts)), ({4}, {"undecided": 4}))
         held, verdicts = measure.simulate(sure, [4] * 9, 5, 4, "0")
         self.assertEqual(dict(verdicts), {"worse": 4})
 

@@ -133,9 +133,9 @@ class PropertyTest(unittest.TestCase):
             self.assertEqual(back["overall"]["difference"], -forward["overall"]["difference"] + 0.0)
             for key in ("p_value", "groups", "reason"):
                 self.assertEqual(back["overall"]["source_sign_flip"][key], forward["overall"]["source_sign_flip"][key])
-            if forward["decision"]["interval_95"]:
-                low, high = forward["decision"]["interval_95"]
-                self.assertEqual(back["decision"]["interval_95"], [-high + 0.0, -low + 0.0])
+            if forward["decision"]["interval"]:
+                low, high = forward["decision"]["interval"]
+                self.assertEqual(back["decision"]["interval"], [-high + 0.0, -low + 0.0])
             self.assertEqual([case["by_chance"] for case in back["cases"]],
                              [case["by_chance"] for case in forward["cases"]])
             self.assertEqual(back["variance"], forward["variance"])

@@ -73,10 +73,18 @@ class OneRowTest(unittest.TestCase):
 
     def test_scores_are_exact(self):
         for given, score in ((1, 1), (True, 1), (False, 0), (1.0, 1), (0.1, Fraction(1, 10)),
-                             (5e-7, Fraction(1, 2000000)),
-                             (0.30000000000000004, Fraction(30000000000000004, 10**17))):
+                             (5e-7, Fraction(1, 2000000))):
             self.assertEqual(self.row(score=given).trial.score, score)
         self.assertIs(type(self.row(score=1.0).trial.score), int)
+
+    def test_scores_are_read_to_nine_digits_of_their_range(self):
+        third = Fraction(1, 3)
+        for given, score_range, score in (
+                (0.1 + 0.2, (0, 1), Fraction(3, 10)), (1 + 2**-52, (0, 1), 1), (-1e-12, (0, 1), 0),
+                (1 / 3, (0, 1), Fraction(333333333, 10**9)), (1 / 3, (0, third), third),
+                (0.1 + 0.2, (0, 100), Fraction(3, 10)), (1e-10, (0, Fraction(1, 100)), Fraction(1, 10**10)),
+                (123456, (0, 10**12), 123000), (4e-11, (-5, 5), 0)):
+            self.assertEqual(self.row(score_range, score=given).trial.score, score, (given, score_range))
 
     def test_score_that_is_no_number_is_refused(self):
         for score in ("1", "pass", "", [], {}, [1]):
@@ -84,7 +92,7 @@ class OneRowTest(unittest.TestCase):
         self.assertIn("score is missing", self.refused(score=...))
 
     def test_score_outside_the_range_is_refused_by_either_end(self):
-        for score in (1.7, -0.2, 1e308, 2, -1, 10**400, 1.0000000000000002):
+        for score in (1.7, -0.2, 1e308, 2, -1, 10**400, 1.000000001):
             self.assertIn("outside [0, 1]", self.refused(score=score))
         self.assertEqual(self.row(score=-3, score_range=(-5, 5)).trial.score, -3)
         self.assertIn("outside [1, 5]", self.refused(score=0, score_range=(1, 5)))
@@ -201,14 +209,14 @@ class OneRowTest(unittest.TestCase):
 
 
 class RowsTest(LogTest):
-    def test_pair_has_cases_in_the_order_of_the_baseline_and_trials_by_seed(self):
+    def test_pair_has_cases_in_the_order_of_their_ids_and_trials_by_seed(self):
         rows = [line("z", 0, "B"), line("b", 10, "A"), line("b", "x", "A", 0), line("b", 9, "A", 0.5),
                 line("a", 9, "A"), line("b", 9, "B"), line("n", 1, "C", "what?")]
         pair = self.read(rows)
-        self.assertEqual([case.id for case in pair.cases], ["b", "a", "z"])
-        self.assertEqual([[trial.seed for trial in row] for row in pair.baseline.trials], [[9, 10, "x"], [9], []])
-        self.assertEqual([len(row) for row in pair.candidate.trials], [1, 0, 1])
-        self.assertEqual(pair.baseline.trials[0][0], Trial(9, Fraction(1, 2), None, None, {}, None))
+        self.assertEqual([case.id for case in pair.cases], ["a", "b", "z"])
+        self.assertEqual([[trial.seed for trial in row] for row in pair.baseline.trials], [[9], [9, 10, "x"], []])
+        self.assertEqual([len(row) for row in pair.candidate.trials], [0, 1, 1])
+        self.assertEqual(pair.baseline.trials[1][0], Trial(9, Fraction(1, 2), None, None, {}, None))
         self.assertEqual(pair.baseline.description, {"name": "A", "version": None, "mode": "recorded", "model": None,
                                                      "prompt": None, "tools": None, "index": None})
         self.assertEqual(pair.notes, [])
@@ -430,11 +438,20 @@ class MissingTest(LogTest):
 
     def test_zero_counts_what_is_missing_as_zero_with_its_reason(self):
         pair, excluded = trials.apply_missing(self.gap(), "zero")
-        self.assertEqual(excluded, [])
+        self.assertEqual(excluded, [{"case_id": "c3", "side": "baseline", "reason": "no trial"}])
         self.assertEqual([[[trial.score for trial in row] for row in side.trials] for side in pair.sides],
-                         [[[0, 0], [1, 0], [1], [0]], [[1, 1], [0, 1], [0], [0]]])
+                         [[[0, 0], [1, 0], [1]], [[1, 1], [0, 1], [0]]])
         self.assertEqual(pair.candidate.trials[1][0].reason, "429 slow down")
-        self.assertEqual(pair.baseline.trials[3][0], Trial(None, 0, "missing", None, {}, None))
+        self.assertEqual(pair.candidate.trials[2][0], Trial(None, 0, "missing", None, {}, None))
+
+    def test_filled_gives_what_is_missing_the_worst_and_the_best_for_the_candidate(self):
+        rows = [line("c0", score=0.5), line("c0", seed=1, score=None, error="x"), line("c0", config="B", score=0.5),
+                line("c1", config="B")]
+        for for_candidate, sides in ((False, [[[Fraction(1, 2), 4]], [[Fraction(1, 2), -2]]]),
+                                     (True, [[[Fraction(1, 2), -2]], [[Fraction(1, 2), 4]]])):
+            pair = trials.filled(self.read(rows, score_range=(-2, 4)), for_candidate)
+            self.assertEqual([case.id for case in pair.cases], ["c0"])
+            self.assertEqual([[[trial.score for trial in row] for row in side.trials] for side in pair.sides], sides)
 
     def test_zero_outside_the_range_is_refused(self):
         rows = [*both("c0", scores=(3, 4)), line("c1", score=5)]

@@ -189,16 +189,20 @@ class Words:
     def verdict(self) -> tuple[str, str]:
         """Return the verdict as a word, and the sentences that say what it rests on."""
         decision, unit = self.get("decision") or {}, self.unit
-        word, interval, gate = decision.get("verdict") or "undecided", decision.get("interval_95"), decision.get("gate")
+        word, gate = decision.get("verdict") or "undecided", decision.get("gate")
+        interval = decision.get("interval") or decision.get("interval_95")
+        narrow = decision.get("equivalence_interval") or decision.get("interval_90")
         rests = f"the 95% interval by {unit}, {self.span(interval)},"
         loss = f"a loss of {self.plain(self.margin)}" if self.margin else "a difference of zero"
         gain = f"the gain worth shipping, {self.signed(self.gain)}" if self.gain else "zero"
         tolerated = f"the loss that is tolerated, {self.signed(-self.margin)}" if self.margin else "zero"
         why = {"better": f"all of {rests} lies above {gain}.", "worse": f"all of {rests} lies below {tolerated}.",
-               "equivalent": f"the 90% interval by {unit}, {self.span(decision.get('interval_90'))}, lies within "
+               "equivalent": f"the 90% interval by {unit}, {self.span(narrow)}, lies within "
                              f"{self.plain(self.margin)} of zero.",
                "not worse": f"{rests} rules out {loss}, but does not lie above {gain}.",
                }.get(word, f"{rests} does not rule out {loss}.")
+        if word == "undecided" and decision.get("interval"):
+            why = f"{decision['reason']}."
         if not interval:
             why = f"there is no 95% interval by {unit}: {clean(decision.get('reason') or 'none was computed')}."
         before, after = (self.plain(self.overall.get(side)) for side in SIDES)

@@ -590,8 +590,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.table or args.markdown or args.html:
         write_reports(args, comparison, source)
     sys.stdout.flush()  # the result stands before the warnings about it
-    for line in (*verdict_lines(comparison), *(
-            f"warning: {warning['message']}; {warning['advice']}" for warning in comparison["warnings"])):
+    told = [] if args.table else comparison["warnings"]  # the table has told them
+    for line in (*verdict_lines(comparison), *(f"warning: {row['message']}; {row['advice']}" for row in told)):
         files.tell(line)
     decision = comparison["decision"]
     return 0 if decision["gate_met"] is not False else 3 if decision["gate_contradicted"] else 4

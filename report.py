@@ -2,12 +2,13 @@
 
     $ python3 report.py runs/comparison.json
     model-triage-qwen2.5-coder v1 against model-triage-qwen2.5-coder v2: 44 cases of
-    inbox-triage-robustness, 9 source groups, 5 trials a case.
+    inbox-triage-robustness, 9 sources, 5 trials a case.
     ...
 
 Reads a comparison that compare.py wrote and, to show every trial on the page, its two run records and their case set.
-Prints text, or writes --markdown and --html files. Exit status: 0 done, 1 refused or bad input (one `error:` line,
-nothing written), 2 bad usage, 130 interrupted.
+Of several comparisons of one baseline it makes one sheet, a row a candidate. Prints text, or writes --markdown and
+--html files. Exit status: 0 done, 1 refused or bad input (one `error:` line, nothing written), 2 bad usage, 130
+interrupted.
 """
 
 import os
@@ -21,27 +22,70 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from core import files
+from core import files, trials
 import harness
-from views import page, text
-from views.words import SIDES
+from views import page, text, words
+
+VERSIONS = ("1", "2")  # of comparisons that can be read
 
 
 def read_comparison(path: str) -> dict[str, Any]:
     """Return a comparison file's value; raise RunError for another kind of file or another version."""
     comparison: dict[str, Any] = files.expect("a comparison", files.read_bytes(path), path, "make one with compare.py")
-    if comparison["comparison_version"] not in ("1", "2"):
+    if comparison["comparison_version"] not in VERSIONS:
         raise files.RunError(f"{path}: comparison_version {comparison['comparison_version']!r:.60}; "
-                             "this tool reads '1' and '2'")
+                             f"this tool reads {' and '.join(VERSIONS)}")
     return comparison
+
+
+def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Return panel and manifests of the comparison's run records; raise RunError where it was made from others."""
+    if not args.runs:
+        return [], []
+    records = [harness.read_record(path) for path in args.runs]
+    case_set = harness.load_cases(args.cases)
+    harness.compare(*records, case_set, args.runs)
+    pair = trials.from_records(*records, case_set)
+    made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
+    stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in words.SIDES]
+    if (pair.case_set, made_from) != (comparison["case_set"], stated):
+        raise files.RunError(f"{args.comparison[0]} was not made from {' and '.join(args.runs)}; "
+                             "give the records it was made from, baseline first")
+    return page.record_panel(*records, case_set), [record["manifest"] for record in records]
+
+
+def make(args: argparse.Namespace) -> list[tuple[str | None, str]]:
+    """Return what the command asks for: (the file it goes to, None for stdout, and its text)."""
+    comparisons = [read_comparison(path) for path in args.comparison]
+    asked: list[tuple[str | None, Any]] = []
+    if len(comparisons) > 1:
+        def told(minus: str = "-") -> words.Story:
+            return words.sheet(comparisons, args.comparison, args.pages or (), minus)
+    else:
+        panel, manifests = read_runs(args, comparisons[0])
+
+        def told(minus: str = "-") -> words.Story:
+            return words.Words(comparisons[0], minus).story()
+    if args.table or not (args.markdown or args.html):
+        asked.append((None, text.story_text(told(), **text.terminal_settings(sys.stdout))))
+    if args.markdown:
+        asked.append((args.markdown, text.story_markdown(told())))
+    if args.html:
+        several = len(comparisons) > 1
+        asked.append((args.html, page.story_html(told("−")) if several else
+                      page.html_report(comparisons[0], panel, manifests)))
+    return asked
 
 
 def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "report.py")
-    parser.add_argument("comparison", metavar="COMPARISON.json", help="what compare.py wrote")
+    parser.add_argument("comparison", nargs="+", metavar="COMPARISON.json",
+                        help="what compare.py wrote; several of one baseline make one sheet")
     parser.add_argument("--runs", nargs=2, metavar=("BASELINE.json", "CANDIDATE.json"),
                         help="its run records, for the trials on the page")
     parser.add_argument("--cases", metavar="FILE", help="the case set of the run records, needed with them")
+    parser.add_argument("--pages", nargs="+", metavar="PAGE.html", help="of several comparisons: the page of each, in "
+                        "their order, which the sheet then links to")
     parser.add_argument("--table", action="store_true", help="print it as text (the default where no file is named)")
     parser.add_argument("--markdown", metavar="FILE", help="write it as Markdown for a pull request comment")
     parser.add_argument("--html", metavar="FILE", help="write it as one HTML page")
@@ -53,33 +97,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if bool(args.runs) != bool(args.cases):
         parser.error("--runs and --cases go together")
+    if args.runs and len(args.comparison) > 1:
+        parser.error("--runs goes with one comparison")
+    if args.pages and (len(args.pages) != len(args.comparison) or len(args.comparison) == 1):
+        parser.error("--pages takes one page for each of several comparisons")
     for path in filter(None, (args.markdown, args.html)):
-        files.check_folder(path, args.comparison, *args.runs or (), *[args.cases] * bool(args.cases))
-    comparison, panel, manifests = read_comparison(args.comparison), [], []
-    if args.runs:
-        baseline, candidate = (harness.read_record(path) for path in args.runs)
-        case_set = harness.load_cases(args.cases)
-        harness.compare(baseline, candidate, case_set, args.runs)
-        made_from = [baseline["manifest"]["case_set"], baseline["manifest"]["system"], candidate["manifest"]["system"]]
-        described = [{field: comparison[side].get(field) for field in harness.SYSTEM_FIELDS} for side in SIDES]
-        if made_from != [comparison.get("case_set"), *described]:
-            raise files.RunError(f"{args.comparison} was not made from {' and '.join(args.runs)}; "
-                                 "give the records it was made from, baseline first")
-        panel = page.record_panel(baseline, candidate, case_set)
-        manifests = [baseline["manifest"], candidate["manifest"]]
+        files.check_folder(path, *args.comparison, *args.runs or (), *[args.cases] * bool(args.cases))
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
-        shown = text.text_report(comparison, **text.terminal_settings(sys.stdout))
-        markdown = text.markdown_report(comparison)
-        html = page.html_report(comparison, panel, manifests)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise files.RunError(f"{args.comparison}: not a whole comparison ({type(error).__name__}: {error}); "
+        made = make(args)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise files.RunError(f"{args.comparison[0]}: not a whole comparison ({type(error).__name__}: {error}); "
                              "make it again with compare.py") from error
-    if args.table or not (args.markdown or args.html):
-        sys.stdout.write(shown)
-    if args.markdown:
-        files.write(args.markdown, markdown)
-    if args.html:
-        files.write(args.html, html)
+    for path, shown in made:
+        if path is None:
+            sys.stdout.write(shown)
+        else:
+            files.write(path, shown)
     return 0
 
 

@@ -1,6 +1,6 @@
-"""Do text, Markdown and page say what the comparison says, whatever names and sizes it holds?
+"""Do text, Markdown and page say what the comparison says, of whatever version, names and sizes it is?
 
-    $ python3 -m unittest test_report
+    $ python3 -m unittest tests.test_report
 
 The comparison here is made up: seven cases of six sources, three trials each, in figures easy to tell apart. Its two
 run records are graded by harness.py, so that the page's panel is made from real ones.
@@ -18,11 +18,12 @@ import unittest
 from unittest import mock
 
 from core import files
+from core.files import clean
 import harness
 import report
-from views import page, words as wording
-from views.text import MARKDOWN_LIMIT, markdown_report, terminal_settings, text_report
-from views.words import SIDES, Words, clean, clip, columns, scale_of
+from views import page, text as text_view, words as wording
+from views.text import MARKDOWN_LIMIT, clip, columns, markdown_report, terminal_settings, text_report
+from views.words import KEYS, SIDES, Words, scale_of, sheet, whole
 
 # (id, source, language, baseline, candidate): 1 pass, 0 fail, None incomplete
 CASES = [("late", "late", "en", (1, 1, 1), (1, 1, 1)),
@@ -71,6 +72,7 @@ def write_runs(folder):
         files.write(path, harness.record_text(record))
     comparison = sample()
     comparison["case_set"] = {"name": case_set.name, "sha256": case_set.sha256}
+    comparison["logs"] = {"baseline": [], "candidate": []}
     files.write(paths[3], json.dumps(comparison))
     return paths
 
@@ -85,12 +87,16 @@ def sample():
     """Return a comparison of CASES with a figure for every key."""
     system = {"name": "told", "version": "v1", "mode": "offline", "model": "small:1b", "prompt": None, "tools": None,
               "index": None}
+    these = {"p_value": 0.125, "interval_95": [0.0123, 0.4639], "pairs": 21, "disagree": 7,
+             "method": "exact, 128 sign patterns", "reason": None, "interval_reason": None}
     part = {"cases": 6, "baseline": 0.6111, "candidate": 0.7222, "difference": 0.1111, "interval_95": [-0.1111, 0.3333],
             "better": 2, "worse": 1, "same": 3, "few_cases": True, "source_groups": 6,
             "exact_interval_95": [-0.1111, 0.3889], "exact_method": "exact, grid of 1/3", "source_sign_flip": FLIP,
-            "adjusted_p_value": 0.4375, "same_cases_as": [], "incomplete": {"baseline": 1, "candidate": 0}}
+            "adjusted_p_value": 0.4375, "smallest_adjusted_p_value": 0.0625, "same_cases_as": [],
+            "incomplete": {"baseline": 1, "candidate": 0}, "these_cases": these | {"adjusted_p_value": 0.25}}
     return {
-        "comparison_version": "1", "resamples": 2000, "seed": 20261020,
+        "comparison_version": "2", "options": {"margin": "0.02", "gate": "better", "tags": ["language"]},
+        "resamples": 2000, "seed": 20261020,
         "case_set": {"name": "inbox", "sha256": "c" * 64}, "trials": 3,
         "baseline": system, "candidate": system | {"version": "v2"},
         "overall": {
@@ -99,7 +105,7 @@ def sample():
             "source_cluster_method": "exact over 462 draws", "source_cluster_interval_95": [-0.0556, 0.4444],
             "source_no_gain_share": 0.0417, "exact_interval_95": [-0.0477, 0.4763],
             "exact_method": "exact, grid of 1/3",
-            "source_sign_flip": FLIP, "trial_level_reason": None,
+            "source_sign_flip": FLIP, "trial_level_reason": None, "these_cases": these,
             "exact_distribution": {"start": -0.2, "width": 0.1, "shares": [0.01, 0.1, 0.2, 0.3, 0.25, 0.1, 0.04]}},
         "trial_pairs": {"both_pass": 11, "only_baseline": 1, "only_candidate": 6, "neither": 3},
         "trial_pairs_reason": None,
@@ -119,9 +125,27 @@ def sample():
         "logs": {"baseline": [{"name": "v1.jsonl", "sha256": "1" * 64}], "candidate": []},
         "score_range": [0, 1], "missing": "zero", "excluded": [], "uneven_trials": [], "slices_compared": 2,
         "adjusted_method": "exact, 64 sign patterns",
-        "decision": {"unit": "source", "min_gain": 0.05, "margin": 0.02, "interval_95": [-0.0952, 0.4286],
-                     "interval_90": [-0.05, 0.4], "claims": [], "verdict": "undecided", "reason": "it is wide",
-                     "groups_needed": 21, "gate": "better", "gate_met": False},
+        "sources": [{"source": "late", "cases": 2, "baseline": 0.6667, "candidate": 1.0, "difference": 0.3333},
+                    {"source": "refund", "cases": 1, "baseline": 1.0, "candidate": 0.6667, "difference": -0.3333},
+                    {"source": "login", "cases": 1, "baseline": 0.0, "candidate": 0.6667, "difference": 0.6667},
+                    {"source": "advice", "cases": 1, "baseline": 0.0, "candidate": 0.0, "difference": 0.0},
+                    {"source": "topics", "cases": 1, "baseline": 0.6667, "candidate": 1.0, "difference": 0.3333},
+                    {"source": None, "cases": 1, "baseline": 1.0, "candidate": 1.0, "difference": 0.0}],
+        "decision": {"unit": "source", "groups": 6, "min_gain": 0.05, "margin": 0.02, "look": None, "among": None,
+                     "alpha": 0.025, "level": 0.95, "interval": [-0.0952, 0.4286],
+                     "interval_method": "exact, 64 sign patterns", "equivalence_level": 0.9,
+                     "equivalence_interval": [-0.05, 0.4], "interval_with_one_more": [-0.2381, 0.4286],
+                     "equivalence_interval_with_one_more": [-0.2, 0.5], "interval_with_missing_filled": None,
+                     "sources_needed": 55, "sources_for_level": 6, "claims": [], "verdict": "undecided",
+                     "reason": "it is wide", "groups_needed": 21, "gate": "better", "gate_met": False,
+                     "gate_contradicted": False, "gate_reason": "it does not lie above 0.05"},
+        "shared_luck": {"trials": 3, "paired": True, "ratio": None, "p_value": None, "baseline": None,
+                        "candidate": None, "withheld": False, "reason": "one seed for all cases: cannot be checked"},
+        "consistency": {"baseline": {"always": 3, "sometimes": 2, "never": 2, "pass_hat_k": [0.5714, 0.4762, 0.4286]},
+                        "candidate": {"always": 4, "sometimes": 2, "never": 1, "pass_hat_k": [0.8095, 0.7143, 0.6]},
+                        "newly_unsteady": ["refund", "login"], "newly_steady": ["late--es", "topics"], "reason": None},
+        "must_pass": [{"tag": "language", "value": "es", "cases": 2,
+                       "failed": [{"case_id": "refund", "passed": 2, "trials": 3}]}],
         "changed_by_chance": {"trials_moved": [{"at_least": 1, "observed": 4, "expected": 1.5},
                                                {"at_least": 2, "observed": 2, "expected": 0.25}], "reason": None},
         "noise_floor": {"trials_per_half": 1, "splits": 3, "method": "every split", "mean_difference": 0.0317,
@@ -138,7 +162,7 @@ def sample():
                        "difference_bounds": [0.1905, 0.2382]},
         "nothing_moved": None,
         "measures": {"latency_s": {"cases": 7, "baseline": 1.5, "candidate": 2.25, "difference": 0.75,
-                                   "interval_95": [0.5, 1.0]}},
+                                   "interval_95": [0.5, 1.0], "reason": None}},
         "warnings": [{"code": "few", "message": "sources: 6, which is few", "advice": "record more of them"}]}
 
 
@@ -150,8 +174,8 @@ def bare():
     whole = sample()
     whole["overall"]["exact_distribution"] = whole["plan"] = None
     return {key: emptied(value) for key, value in whole.items()} | {
-        "comparison_version": "1", "trial_pairs": None, "slices": {}, "cases": [], "warnings": [], "excluded": [],
-        "uneven_trials": []}
+        "comparison_version": "2", "trial_pairs": None, "slices": {}, "cases": [], "warnings": [], "excluded": [],
+        "uneven_trials": [], "measures": {}}
 
 
 HOSTILE = ["[net]vpn|wifi|dns", "<b>c</b>\nline2", "`code` ``", "<script>alert(1)</script>", "x" * 300,
@@ -176,10 +200,18 @@ def hostile():
     comparison["case_set"]["name"] = HOSTILE[1]
     comparison["warnings"] = [{"code": name, "message": name, "advice": name} for name in HOSTILE]
     comparison["incomplete"]["baseline"]["reasons"] = dict.fromkeys(HOSTILE, 1)
+    comparison["sources"] = [comparison["sources"][0] | {"source": name} for name in HOSTILE]
+    comparison["measures"] = dict.fromkeys(HOSTILE, comparison["measures"]["latency_s"] | {"reason": HOSTILE[3]})
+    comparison["consistency"]["newly_steady"] = HOSTILE
+    comparison["must_pass"] = [{"tag": name, "value": name, "cases": 1, "failed": [
+        {"case_id": name, "passed": 0, "trials": 1}]} for name in HOSTILE]
+    for key in ("verdict", "reason", "gate", "gate_reason", "interval_method"):
+        comparison["decision"][key] = HOSTILE[3]
     for i, name in enumerate(HOSTILE):
-        outcomes = [{"verdict": "fail", "score": 0, "output": name, "error": name, "raw": name},
-                    {"verdict": "incomplete", "score": None, "output": None, "error": name, "raw": {name: name}}]
-        rows.append({"case_id": name, "source": HOSTILE[i - i % 2], "input": {"text": name}, "expected": name,
+        outcomes = [{"verdict": "fail", "score": 0, "output": name, "error": None, "raw": name, "graders": {name: True}},
+                    {"verdict": "incomplete", "score": None, "output": None, "error": name, "raw": {name: name},
+                     "graders": {}}]
+        rows.append({"case_id": name, "source": HOSTILE[i - i % 2], "tags": [(name, name)], "input": {"text": name}, "expected": name,
                      "trials": [{"seed": name, "baseline": outcomes[i % 2], "candidate": outcomes[0]}]})
     return comparison, rows
 
@@ -189,10 +221,11 @@ def many_cases(count, changed_every, trials=5):
     comparison, rows, changed = sample(), [], []
     for i in range(count):
         moved = i % changed_every == 0
-        right = {"verdict": "pass", "score": 1, "output": {"category": "billing", "at": i}, "error": None, "raw": None}
+        right = {"verdict": "pass", "score": 1, "output": {"category": "billing", "at": i}, "error": None, "raw": None,
+                 "graders": {"category": True}}
         wrong = right | {"verdict": "fail", "score": 0, "output": {"category": "delivery", "at": i}}
         rows.append({"case_id": f"case-{i}", "source": f"source-{i // 5}", "input": {"text": f"message {i} " * 20},
-                     "expected": EXPECTED, "trials": [
+                     "tags": [("half", f"{i % 2}")], "expected": EXPECTED, "trials": [
                          {"seed": 1001 + t, "baseline": right, "candidate": wrong if moved and t == 0 else right}
                          for t in range(trials)]})
         if moved:
@@ -202,92 +235,179 @@ def many_cases(count, changed_every, trials=5):
     return comparison, rows
 
 
-class TextTest(unittest.TestCase):
-    maxDiff = None
+SCRIPT = "<script>alert(1)</script>\x1b[31m"
 
-    def test_whole_text_in_ascii(self):
-        self.assertEqual(text_report(sample(), unicode=False), GOLDEN)
 
-    def test_unicode_draws_the_same_as_ascii(self):
-        table = str.maketrans({"├": "[", "─": "-", "┤": "]", "●": "o", "│": "|", "┊": ":"})
-        self.assertEqual(text_report(sample()).translate(table), GOLDEN)
+def forged(value, kind=KEYS):
+    """Return a comparison's value with a script in place of every text in it, names of its maps included."""
+    if isinstance(kind, dict):
+        if "each name" in kind:
+            return {f"{SCRIPT}{key}": forged(inner, kind["each name"]) for key, inner in value.items()}
+        return {key: forged(inner, kind[key]) if key in kind and inner is not None else inner
+                for key, inner in value.items()}
+    if isinstance(kind, list):
+        return [forged(inner, kind[0]) for inner in value]
+    return SCRIPT if isinstance(value, str) else value
 
-    def test_interval_ends_stand_where_the_axis_says(self):
-        lines = text_report(sample(), width=140).split("\n")
-        axis = next(line for line in lines if line.startswith("95% interval"))
-        by_trial = next(line for line in lines if line.startswith("By trial"))
-        ticks = [(float(match[0]), match.start() + len(match[0]) // 2)
-                 for match in re.finditer(r"[-+]0\.\d|\b0\b", axis[40:])]
-        (one, left), (other, right) = ticks[0], ticks[-1]
-        for mark, value in (("├", 0.0476), ("┤", 0.381)):
-            place = left + (value - one) / (other - one) * (right - left)
-            self.assertLessEqual(abs(by_trial[40:].index(mark) - place), 1.5, mark)
 
-    def test_hostile_names_keep_lines_narrow_and_columns_aligned(self):
-        comparison, _ = hostile()
-        for width in (72, 80, 132):
-            lines = text_report(comparison, width).split("\n")
-            self.assertLessEqual(max(map(columns, lines)), width)
-            start = next(i for i, line in enumerate(lines) if line.startswith("changed case"))
-            rows = lines[start + 1:start + 1 + len(HOSTILE)]
-            for end_of in (lambda row: row, lambda row: row.partition(" 0.5000 ")[0]):
-                self.assertEqual(len({columns(end_of(row)) for row in rows}), 1)
+def saved(name):
+    return report.read_comparison(os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", name))
 
-    def test_nothing_steers_the_terminal_unless_colour_is_told(self):
-        comparison, _ = hostile()
-        plain, coloured = text_report(comparison), text_report(comparison, colour=True)
-        self.assertTrue(all(char == "\n" or char.isprintable() for char in plain))
-        self.assertIn("\x1b[33mUNDECIDED\x1b[0m", coloured)
-        self.assertEqual(re.sub(r"\x1b\[\d+m", "", coloured), plain)
 
-    def test_text_and_page_can_be_encoded(self):
-        comparison, rows = hostile()
-        text_report(comparison, unicode=False).encode("ascii")
-        for text in (text_report(comparison), markdown_report(comparison),
-                     page.html_report(comparison, rows)):
-            text.encode("utf-8")
+class WordsTest(unittest.TestCase):
+    def blocks(self, comparison, key):
+        section = next(section for section in Words(comparison).story().sections if section.key == key)
+        return ([block for block in section.blocks if isinstance(block, str)],
+                {block.key: block for block in section.blocks if not isinstance(block, str)})
 
-    def test_wide_terminals_draw_the_slices_too(self):
-        def slice_lines(width):
-            return [line for line in text_report(sample(), width).split("\n") if line.startswith("language: ")]
+    def test_sections_stand_in_the_order_in_which_a_person_asks(self):
+        self.assertEqual([section.key for section in Words(sample()).story().sections],
+                         ["change", "questions", "cost", "cases", "slices", "consistency", "next", "contrast",
+                          "measured"])
 
-        self.assertNotIn("├", "".join(slice_lines(80)))
-        self.assertIn("├", "".join(slice_lines(120)))
+    def test_baseline_stands_before_candidate_in_every_table(self):
+        for section in Words(sample()).story().sections:
+            for block in section.blocks:
+                heads = [] if isinstance(block, str) else [head.lstrip("#~") for head in block.columns]
+                if "baseline" in heads:
+                    self.assertEqual(heads.index("candidate"), heads.index("baseline") + 1, block.key)
 
-    def test_worst_case_comes_first_and_what_is_left_out_is_counted(self):
-        comparison, _ = many_cases(400, 4)
-        comparison["cases"][50]["difference"] = -1.0
-        lines = text_report(comparison).split("\n")
-        start = next(i for i, line in enumerate(lines) if line.startswith("changed case"))
-        self.assertTrue(lines[start + 1].startswith("case-200 "))
-        self.assertIn("60 between these are left out", lines[start + 1 + 20])
+    def test_versions_1_and_2_and_the_published_comparison_are_told_in_every_view(self):
+        for comparison in (sample(), saved("comparison-version-1.json"), saved("published-comparison.json"), bare()):
+            for text in (text_report(comparison), markdown_report(comparison), page.html_report(comparison)):
+                self.assertNotRegex(text, r"\bNone\b|\bnan\b")
+        old = " ".join(text_report(saved("comparison-version-1.json")).split())
+        self.assertIn("On new messages like these -0.0923 to +0.1556 0.7500", old)
+        self.assertIn("On these very cases: not measured: made by a version that did not measure this.", old)
+        published = " ".join(text_report(saved("published-comparison.json")).split())
+        self.assertIn("The baseline scores 0.8500, the candidate 0.8864: a difference of +0.0364.", published)
 
-    def test_null_figures_are_not_measured_with_the_reason(self):
-        comparison = bare()
-        comparison["noise_floor"]["reason"] = "one trial a case"
-        comparison["decision"]["reason"] = "3 groups carry no interval"
-        text = text_report(comparison)
-        self.assertIn("There is no 95% interval by source group: 3 groups carry no interval.", " ".join(text.split()))
-        self.assertIn("Noise floor: not measured: one trial a case.", text)
-        self.assertNotIn("None", text)
+    def test_a_key_that_no_version_knows_is_an_error_and_what_is_missing_is_not(self):
+        known = whole({"overall": {"better": 3, "bettter": 4}}, KEYS)
+        self.assertEqual((known["overall"]["better"], known["overall"]["worse"], known["cases"]), (3, None, []))
+        self.assertIsNone(known["overall"]["source_sign_flip"]["p_value"])
+        for path in (("overall", "bettter"), ("noise_flor",), ("decision", "interval_99")):
+            with self.assertRaises(KeyError):
+                value = known
+                for key in path:
+                    value = value[key]
+
+    def test_every_key_of_a_comparison_made_now_is_known(self):
+        def unknown(value, kind, path=""):
+            if isinstance(kind, list):
+                return [name for inner in value for name in unknown(inner, kind[0], path)]
+            if not isinstance(value, dict) or not isinstance(kind, dict):
+                return []
+            kinds = dict.fromkeys(value, kind["each name"]) if "each name" in kind else kind
+            return [f"{path}.{key}" for key in value if key not in kinds] + [
+                name for key in value if key in kinds for name in unknown(value[key], kinds[key], f"{path}.{key}")]
+
+        bundled = os.path.join(os.path.dirname(os.path.abspath(report.__file__)), "runs", "comparison.json")
+        self.assertEqual(unknown(files.read_json(bundled), KEYS), [])
+        self.assertEqual(unknown(sample(), KEYS), [])
+
+    def test_a_value_of_another_kind_is_refused_by_its_place(self):
+        for path, value, said in ((("overall", "better"), SCRIPT, "comparison.overall.better is "),
+                                  (("score_range",), [0], "comparison.score_range is [0], not two numbers"),
+                                  (("slices",), "x", "comparison.slices is 'x', not an object"),
+                                  (("warnings",), {}, "comparison.warnings is {}, not a list"),
+                                  (("decision", "gate_met"), 1, "comparison.decision.gate_met is 1, not true or false"),
+                                  (("trials",), True, "comparison.trials is True, not a number")):
+            comparison = sample()
+            inner = comparison
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = value
+            for view in (text_report, markdown_report, page.html_report):
+                with self.assertRaises(files.RunError) as caught:
+                    view(comparison)
+                self.assertTrue(str(caught.exception).startswith(said), caught.exception)
 
     def test_each_verdict_names_the_number_it_is_held_against(self):
-        for verdict, words in (("better", "lies above the gain worth shipping, +0.0500"),
-                               ("worse", "lies below the loss that is tolerated, -0.0200"),
-                               ("equivalent", "-0.0500 to +0.4000, lies within 0.0200 of zero"),
-                               ("not worse", "rules out a loss of 0.0200"),
-                               ("undecided", "does not rule out a loss of 0.0200")):
+        for verdict, words in (("better", "-0.0952 to +0.4286, lies above the gain worth shipping, +0.0500."),
+                               ("worse", "-0.0952 to +0.4286, lies below the loss that is tolerated, -0.0200."),
+                               ("equivalent", "The 90% interval by source, -0.0500 to +0.4000, lies within 0.0200 of zero."),
+                               ("not worse", "lies above the loss that is tolerated, -0.0200, but not above the gain"),
+                               ("undecided", "No claim can be made: it is wide. About 21 sources would decide")):
             comparison = sample()
             comparison["decision"] |= {"verdict": verdict, "claims": [verdict, "not worse"]}
-            word, sentences = Words(comparison).verdict()
-            self.assertEqual(word, verdict)
-            self.assertIn(words, sentences)
-            self.assertEqual("It is also not worse." in sentences, verdict != "not worse")
+            lead = " ".join(Words(comparison).lead())
+            self.assertIn(words, lead)
+            self.assertEqual("It is also not worse." in lead, verdict != "not worse")
+            self.assertEqual("With one more source" in lead, verdict in ("equivalent", "not worse"))
 
-    def test_scores_of_a_hundred_have_two_places(self):
+    def test_gate_and_must_pass_say_why_they_are_not_met(self):
+        self.assertEqual(Words(sample()).gate(),
+                         "gate better: not met, the data cannot tell (it does not lie above 0.05); must pass "
+                         "language=es: 1 of 2 cases did not: refund 2 of 3")
+        comparison = sample()
+        comparison["decision"] |= {"gate_contradicted": True}
+        comparison["must_pass"][0]["failed"] = []
+        self.assertEqual(Words(comparison).gate(), "gate better: not met (it does not lie above 0.05); must pass "
+                                                   "language=es: all 2 did")
+        comparison["must_pass"] = None
+        comparison["decision"] |= {"gate": None, "gate_met": None}
+        self.assertEqual(Words(comparison).gate(), "")
+
+    def test_the_two_questions_have_an_interval_each_and_the_deciding_one_shows_every_source(self):
+        said, tables = self.blocks(sample(), "questions")
+        these, new, each = tables["questions"].rows
+        self.assertEqual(these.cells, ["On these very cases", "+0.0123 to +0.4639", "0.1250"])
+        self.assertEqual(these.note, "21 pairs of trials, of which 7 differ; exact, 128 sign patterns")
+        self.assertEqual(new.cells, ["On new messages like these", "-0.0952 to +0.4286", "0.2500"])
+        self.assertEqual((new.draw.kind, each.draw.dots), ("decides", [-0.3333, 0.0, 0.0, 0.3333, 0.3333, 0.6667]))
+        self.assertEqual([row.cells[0] for row in tables["sources"].rows],
+                         ["refund", "advice", "(no source)", "late", "topics", "login"])
+        self.assertEqual(tables["sources"].rows[0].cells[1:], ["1", "1.0000", "0.6667", "-0.3333"])
+        self.assertIn("On these cases: one seed for all cases: cannot be checked.", said)
+
+    def test_without_sources_the_questions_are_of_cases(self):
+        comparison = sample()
+        comparison["decision"]["unit"], comparison["sources"] = "case", None
+        _, tables = self.blocks(comparison, "questions")
+        self.assertEqual(tables["questions"].rows[1].cells[0], "On new cases like these")
+        self.assertNotIn("sources", tables)
+        self.assertEqual([row.cells[0] for row in self.blocks(comparison, "contrast")[1]["contrast"].rows][:2],
+                         ["By case, bootstrap", "By case, seeded"])
+
+    def test_cost_says_by_how_much_a_hundred(self):
+        _, tables = self.blocks(sample(), "cost")
+        self.assertEqual(tables["cost"].rows[0].cells,
+                         ["latency, seconds", "1.5", "2.25", "+0.75", "+50%", "+0.5 to +1"])
+        self.assertEqual(self.blocks(sample() | {"measures": {}}, "cost")[0],
+                         ["Neither cost, latency nor tokens were recorded."])
+
+    def test_worst_slice_comes_first_and_those_of_few_sources_fold(self):
+        comparison = sample()
+        few, part = comparison["slices"]["language"]["es"], comparison["slices"]["language"]["en"]
+        comparison["slices"] = {"a": {f"{i}": part | {"difference": i / 10} for i in (3, -2, 1)},
+                                "b": {f"{i}": few for i in range(54)}}
+        _, tables = self.blocks(comparison, "slices")
+        self.assertEqual([row.cells[0] for row in tables["slices"].rows], ["a: -2", "a: 1", "a: 3"])
+        [(summary, rows)] = tables["slices"].folded
+        self.assertEqual((summary, len(rows)), ("54 slices of too few sources for an interval", 54))
+        self.assertIn("54 slices of too few sources for an interval: b: 0, b: 1,", text_report(comparison))
+
+    def test_a_slice_that_can_attain_no_small_p_says_what_is_known_of_its_cases(self):
+        _, tables = self.blocks(sample(), "slices")
+        self.assertIn("its 6 sources cannot give an adjusted p below 0.0625; on these very cases p is 0.1250",
+                      tables["slices"].rows[0].note)
+
+    def test_noise_floor_says_how_often_it_would_have_misled(self):
+        for gate, share, said in ((None, 0.0, "in none of the splits a gain or a loss would be claimed."),
+                                  ("better", 0.5, "in 50.0% of the splits the gate (better) would have answered"),
+                                  (None, None, "in a share that is not measured: too few of the splits")):
+            comparison = sample()
+            comparison["noise_floor"] |= {"gate": gate, "gate_tripped_share": share, "reason": "too few"}
+            self.assertIn(said, self.blocks(comparison, "contrast")[0][-1])
+
+    def test_scores_of_a_hundred_have_two_places_and_of_a_hundredth_six(self):
         comparison = sample() | {"score_range": [0, 100]}
         comparison["overall"]["difference"] = -12.3456
         self.assertIn("a difference of -12.35.", text_report(comparison))
+        comparison = sample() | {"score_range": [0, 0.01]}
+        comparison["overall"]["difference"] = 0.000021
+        self.assertIn("a difference of +0.000021.", " ".join(text_report(comparison).split()))
 
     def test_cases_have_as_few_places_as_hold_them_all_and_tiny_chances_keep_two_digits(self):
         case = {"baseline": 0.4, "candidate": 0.2, "difference": -0.2, "by_chance": 1.234e-05}
@@ -297,28 +417,139 @@ class TextTest(unittest.TestCase):
                          ["0.25", "0.20", "0.00"])
         self.assertEqual(words.case_cells([case | {"baseline": 0.3333}])[0][0], "0.3333")
 
-    def test_cases_without_sources_have_one_bootstrap(self):
-        comparison = sample()
-        comparison["decision"]["unit"] = "case"
-        self.assertEqual([row.label for row in Words(comparison).intervals()][:3],
-                         ["By case, sign-flip", "By case, bootstrap", "By case, seeded"])
-
-    def test_noise_floor_says_how_often_it_would_have_misled(self):
-        for gate, share, said in ((None, 0.0, "A gain or a loss would be claimed on none of them."),
-                                  ("better", 0.5,
-                                   "The gate (better) would answer wrongly on a share of 0.5000 of them."),
-                                  (None, None, "on a share of them that is not measured: too few.")):
-            comparison = sample()
-            comparison["noise_floor"] |= {"gate": gate, "gate_tripped_share": share, "reason": "too few"}
-            self.assertTrue(Words(comparison).facts()["noise"].endswith(said), said)
-
     def test_long_lists_within_a_sentence_are_cut_and_counted(self):
         comparison = sample()
         comparison["incomplete"]["baseline"] = {"trials": 5000, "reasons": {f"error-{i}": 1 for i in range(5000)}}
         comparison["slices"]["language"]["en"]["same_cases_as"] = [f"tag: {i}" for i in range(5000)]
-        words = Words(comparison)
-        self.assertTrue(words.facts()["incomplete baseline"].endswith("error-8 1, error-9 1 and 4990 more)."))
-        self.assertTrue(words.slices()[0].marks["="].endswith("tag: 8, tag: 9 and 4990 more"))
+        self.assertIn("error-8 1, error-9 1 and 4990 more).", " ".join(self.blocks(comparison, "questions")[0]))
+        self.assertIn("tag: 8, tag: 9 and 4990 more", self.blocks(comparison, "slices")[1]["slices"].rows[0].note)
+
+    def test_one_of_anything_is_said_in_the_singular(self):
+        comparison = sample()
+        comparison["overall"] |= {"cases": 1, "source_groups": 1}
+        comparison["trials"] = 1
+        story = Words(comparison).story()
+        self.assertEqual(story.subject, "1 case of inbox, 1 source, 1 trial a case")
+        self.assertNotRegex(text_report(comparison), r"\b1 (cases|sources|trials|pairs|slices)\b|All 1 ")
+
+    def test_declared_looks_and_candidates_are_said_with_their_level(self):
+        comparison = sample()
+        comparison["decision"] |= {"look": "1/2", "among": 3, "level": 0.99, "sources_for_level": 9}
+        self.assertIn("Declared: look 1/2 and one of 3 candidates, so the interval is at level 99%; that takes 9 "
+                      "sources or more.", Words(comparison).lead())
+
+
+class SheetTest(unittest.TestCase):
+    def candidates(self):
+        comparisons = []
+        for i, (version, difference) in enumerate((("v2", 0.1), ("v3", 0.3), ("v4", -0.2))):
+            comparison = sample()
+            comparison["candidate"] = comparison["candidate"] | {"version": version}
+            comparison["overall"]["difference"] = difference
+            comparison["logs"]["candidate"] = [{"name": f"{version}.jsonl", "sha256": f"{i}" * 64}]
+            comparisons.append(comparison)
+        return comparisons
+
+    def test_candidates_stand_best_first_with_verdict_cost_and_unsteady_cases(self):
+        story = sheet(self.candidates(), ["a", "b", "c"], ["v2.html", "v3.html", "v4.html"])
+        [section] = story.sections
+        rows = section.blocks[0].rows
+        self.assertEqual([row.cells for row in rows], [
+            [version, "undecided", difference, "-0.0952 to +0.4286", "+50%", "2"]
+            for version, difference in (("v3", "+0.3000"), ("v2", "+0.1000"), ("v4", "-0.2000"))])
+        self.assertEqual([row.key for row in rows], ["v3.html", "v2.html", "v4.html"])
+        self.assertIn('<a href="v3.html"><bdi>v3</bdi></a>', page.story_html(story))
+        for text in (text_view.story_text(story), text_view.story_markdown(story)):
+            self.assertIn("v3", text)
+
+    def test_what_was_not_declared_is_said_with_its_level(self):
+        comparisons = self.candidates()
+        comparisons[1]["decision"] |= {"among": 3, "alpha": 0.025 / 3, "level": 1 - 0.05 / 3}
+        self.assertEqual(sheet(comparisons, ["a", "b", "c"]).warnings, [
+            ("compared without --among 3, as if each were the only candidate: a, c",
+             "compare them again with --among 3; that takes intervals at 98.33%, which are wider")])
+        for comparison in comparisons:
+            comparison["decision"]["among"] = 4
+        self.assertEqual(sheet(comparisons, ["a", "b", "c"]).warnings, [])
+
+    def test_other_baselines_and_case_sets_are_refused_by_name(self):
+        for change, said in (({"case_set": {"name": "x", "sha256": "d" * 64}}, "b has another case set than a"),
+                             ({"baseline": {"name": "other"}}, "b has another baseline than a"),
+                             ({"task": None}, "b has another task than a"),
+                             ({"logs": {"baseline": [], "candidate": []}}, "b has another recording of the baseline")):
+            with self.assertRaises(files.RunError) as caught:
+                sheet([sample(), sample() | change], ["a", "b"])
+            self.assertTrue(str(caught.exception).startswith(said), caught.exception)
+
+
+class TextTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_whole_text_in_ascii(self):
+        self.assertEqual(text_report(sample(), unicode=False), GOLDEN)
+
+    def test_unicode_draws_the_same_as_ascii(self):
+        table = str.maketrans({"├": "[", "─": "-", "┤": "]", "●": "o", "│": "|", "┊": ":", "┼": "+"})
+        self.assertEqual(text_report(sample()).translate(table), GOLDEN)
+
+    def test_interval_ends_stand_where_the_axis_says_and_zero_is_seen(self):
+        lines = text_report(sample(), width=140).split("\n")
+        axis = next(line for line in lines if line.startswith("Interval "))
+        row = next(line for line in lines if line.startswith("By case, seeded"))
+        ticks = [(float(match[0]), match.start() + len(match[0]) // 2)
+                 for match in re.finditer(r"[-+]0\.\d|\b0\b", axis[40:])]
+        (one, left), (other, right) = ticks[0], ticks[-1]
+        for mark, value in (("├", -0.0476), ("┤", 0.4762), ("┼", 0)):
+            place = left + (value - one) / (other - one) * (right - left)
+            self.assertLessEqual(abs(row[40:].index(mark) - place), 1.5, mark)
+
+    def test_hostile_names_keep_lines_narrow_and_columns_aligned(self):
+        comparison, _ = hostile()
+        for width in (60, 72, 80, 132):
+            lines = text_report(comparison, width).split("\n")
+            self.assertLessEqual(max(map(columns, lines)), width)
+            start = next(i for i, line in enumerate(lines) if line.startswith("Case "))
+            rows = lines[start + 1:start + 1 + len(HOSTILE)]
+            self.assertEqual(len({columns(row) for row in rows}), 1)
+
+    def test_nothing_steers_the_terminal_unless_colour_is_asked_for(self):
+        plain, coloured = text_report(hostile()[0]), text_report(sample(), colour=True)
+        self.assertTrue(all(char == "\n" or char.isprintable() for char in plain))
+        self.assertIn("\x1b[33mUNDECIDED\x1b[0m", coloured)
+        self.assertEqual(re.sub(r"\x1b\[\d+m", "", coloured), text_report(sample()))
+
+    def test_text_and_page_can_be_encoded(self):
+        comparison, rows = hostile()
+        text_report(comparison, unicode=False).encode("ascii")
+        for text in (text_report(comparison), markdown_report(comparison), page.html_report(comparison, rows)):
+            text.encode("utf-8")
+
+    def test_narrow_terminals_leave_columns_out_and_wide_ones_draw_the_slices(self):
+        def lines(width, start):
+            return [line for line in text_report(sample(), width).split("\n") if line.startswith(start)]
+
+        self.assertNotIn("├", "".join(lines(80, "language: ")))
+        self.assertIn("├", "".join(lines(130, "language: ")))
+        self.assertIn("Slice         difference", lines(60, "Slice")[0])
+
+    def test_worst_case_comes_first_and_what_is_left_out_is_counted(self):
+        comparison, _ = many_cases(400, 4)
+        comparison["cases"][50]["difference"] = -1.0
+        lines = text_report(comparison).split("\n")
+        start = next(i for i, line in enumerate(lines) if line.startswith("Case "))
+        self.assertTrue(lines[start + 1].startswith("case-200 "))
+        self.assertIn("60 between these are left out", lines[start + 1 + 20])
+
+    def test_null_figures_are_not_measured_with_the_reason(self):
+        comparison = bare()
+        comparison["noise_floor"]["reason"] = "one trial a case"
+        comparison["decision"]["reason"] = "3 sources carry no interval"
+        text = " ".join(text_report(comparison).split())
+        self.assertIn("No claim can be made: 3 sources carry no interval.", text)
+        self.assertIn("Noise floor: one trial a case.", text)
+
+    def test_a_warning_stands_once(self):
+        self.assertEqual(text_report(sample()).count("sources: 6, which is few"), 1)
 
     def test_terminal_settings(self):
         class Stream(io.StringIO):
@@ -341,7 +572,7 @@ class TextTest(unittest.TestCase):
         part = comparison["slices"]["language"]["en"]
         part |= {key: part[key] * 10_000_000 for key in ("baseline", "candidate", "difference")}
         part["source_sign_flip"] = FLIP | {"interval_95": [-952_381, 4_285_712]}
-        for width in (72, 80):
+        for width in (60, 80):
             self.assertLessEqual(max(map(columns, text_report(comparison, width).split("\n"))), width)
 
 
@@ -357,7 +588,7 @@ class MarkdownTest(unittest.TestCase):
             else:
                 head = None
             self.assertNotRegex(line, r"[@`\[\]\\$~\x00-\x1f\u2028\u202e]|https?:|www\.|<!--")
-        self.assertEqual(set(re.findall(r"</?(\w+)", text)) - {"code", "details", "summary", "sub"}, set())
+        self.assertEqual(set(re.findall(r"</?(\w+)", text)) - {"code", "details", "summary", "sub", "br"}, set())
 
     def test_hostile_names_break_no_row(self):
         comparison, _ = hostile()
@@ -366,25 +597,33 @@ class MarkdownTest(unittest.TestCase):
         self.assertIn("1. &#91;net&#93;", text)
         self.assertIn("&#64;&#8203;octocat a/b&#35;&#8203;3", text)  # in a sentence, where GitHub looks for @names
 
+    def test_the_first_screen_has_verdict_gate_questions_cost_and_regressions_and_all_else_is_folded(self):
+        first, _, rest = markdown_report(sample()).partition("<details>")
+        head, *lines = [line for line in first.split("\n") if line]
+        self.assertEqual(head, "### Undecided · gate better: not met, the data cannot tell (it does not lie above 0.05); "
+                               "must pass language=es: 1 of 2 cases did not: refund 2 of 3")
+        for row in ("On these very cases<br><sub>21 pairs of trials, of which 7 differ; exact, 128 sign patterns</sub> | "
+                    "+0.0123 to +0.4639 | 0.1250", "latency, seconds | 1.5 | 2.25 | +0.75 | +50% | +0.5 to +1",
+                    "<code>refund</code> | 1.0000 | 0.6667 | -0.3333 | 1.0000"):
+            self.assertIn(f"| {row} |", lines)
+        self.assertLess(len(lines), 30)
+        self.assertNotIn("<code>topics</code>", first)
+        self.assertEqual(rest.count("<details>") + 1, rest.count("</details>"))
+
     def test_figures_are_the_comparisons(self):
         text = markdown_report(sample())
         self.check_shape(text)
-        for row in ("**By source, sign-flip (decides)** | exact, 64 sign patterns | 6 groups | -0.0952 to +0.4286",
-                    ("<code>language: en</code> | few cases; incomplete trials: 1 before, 0 after | 6 | 6 | 0.6111 | "
-                     "0.7222 | +0.1111 | -0.0952 to +0.4286 | 0.4375"),
-                    "<code>refund</code> | 1.0000 | 0.6667 | -0.3333 | 1.0000"):
-            self.assertIn(f"\n| {row} |\n", text)
-        self.assertLess(text.index("<code>refund</code>"), text.index("<code>topics</code>"))
-        for need in ("c" * 64, "small&#58;1b", "<code>v1</code> and <code>v2</code>", "20261020", "2000", "1.0.0"):
+        self.assertIn("<code>language: en</code><br><sub>incomplete trials: 1 in the baseline, 0 in the candidate; its 6 "
+                      "sources cannot give an adjusted p below 0.0625; on these very cases p is 0.1250</sub> | 6 | 6 | "
+                      "0.6111 | 0.7222 | +0.1111 | -0.0952 to +0.4286 | 0.4375 |", text)
+        for need in ("- case set sha256: " + "c" * 64, "small&#58;1b", "- version: v1 -&#62; v2", "20261020", "1.0.0"):
             self.assertIn(need, text)
 
-    def test_limit_is_kept_by_leaving_out_cases_first_and_saying_so(self):
+    def test_limit_is_kept_by_leaving_out_rows_between_and_saying_so(self):
         comparison, _ = many_cases(6000, 1)
         text = markdown_report(comparison)
         self.assertLessEqual(len(text), MARKDOWN_LIMIT)
-        self.assertIn("5500 changed cases between the 250 worst and the 250 best are left out here", text)
-        self.assertIn("What does not fit into the 65,536 characters", text)
-        self.assertIn("<details>", text)
+        self.assertRegex(text, r"5000 between the 500 first and the 500 last are left out here")
         self.assertIn("<code>language: es</code>", text)
         part = comparison["slices"]["language"]["en"]
         comparison["slices"] = {"\u202e" * 99: {f"{'|' * 99}{i}": part for i in range(1000)}}
@@ -395,12 +634,8 @@ class MarkdownTest(unittest.TestCase):
         text = markdown_report(comparison)
         self.assertLessEqual(len(text), MARKDOWN_LIMIT)
         self.check_shape(text)
-        self.assertIn("more slices are left out here", text)
         self.assertIn("more warnings are left out here", text)
-
-    def test_short_lists_are_not_folded(self):
-        self.assertNotIn("<details>", markdown_report(sample()))
-        self.assertIn("<summary>40 changed cases</summary>", markdown_report(many_cases(40, 1)[0]))
+        self.assertIn("What does not fit into the 65,536 characters", text)
 
 
 class CommandTest(unittest.TestCase):
@@ -423,6 +658,10 @@ class CommandTest(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def save(self, name, comparison):
+        files.write(self.path(name), json.dumps(comparison))
+        return self.path(name)
+
     def test_comparison_alone_prints_text(self):
         status, out, err = self.run_main(self.comparison)
         self.assertEqual((status, err), (0, ""))
@@ -437,20 +676,37 @@ class CommandTest(unittest.TestCase):
         self.assertIn("run task sha256", text)
         self.assertTrue(os.path.getsize(self.path("page.md")))
 
+    def test_several_comparisons_make_one_sheet(self):
+        other = self.save("other.json", files.read_json(self.comparison) | {"candidate": {"name": "told", "version": "v9"}})
+        status, out, err = self.run_main(self.comparison, other, "--pages", "a.html", "b.html", "--html",
+                                         self.path("sheet.html"), "--markdown", self.path("sheet.md"), "--table")
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("compared without --among 2", " ".join(out.split()))
+        self.assertIn('<a href="b.html"><bdi>v9</bdi></a>', files.decode(files.read_bytes(self.path("sheet.html")), "x"))
+        alien = self.save("alien.json", sample() | {"task": None})
+        status, out, err = self.run_main(self.comparison, alien)
+        self.assertEqual((status, out), (1, ""))
+        self.assertIn(f"{alien} has another", err)
+
     def test_other_files_are_refused_by_name_and_nothing_is_written(self):
-        other = self.path("other.json")
-        files.write(other, json.dumps(sample() | {"comparison_version": "9"}))
-        damaged, hollow = self.path("damaged.json"), self.path("hollow.json")
-        files.write(damaged, json.dumps(sample() | {"slices": "x"}))
-        files.write(hollow, json.dumps(sample() | {"warnings": [1]}))
+        other = self.save("other.json", sample() | {"comparison_version": "9"})
+        damaged = self.save("damaged.json", sample() | {"slices": "x"})
+        hollow = self.save("hollow.json", sample() | {"warnings": [1]})
+        empty = self.save("empty.json", sample() | {"sources": [{}, {}]})
+        script = self.save("forged.json", sample() | {"overall": sample()["overall"] | {"better": SCRIPT}})
+        logs = self.save("logs.json", files.read_json(self.comparison) | {"logs": {"baseline": [], "candidate": [
+            {"name": "v1.jsonl", "sha256": "2" * 64}]}})
         written = self.path("page.html")
         runs = ("--cases", self.cases, "--html", written, "--runs")
         for arguments, said in (((self.left,), "is a run record, not a comparison"),
-                                ((other,), "comparison_version '9'; this tool reads '1'"),
-                                ((damaged,), "damaged.json: not a whole comparison (AttributeError: 'str' object"),
-                                ((hollow,), "hollow.json: not a whole comparison (TypeError: "),
+                                ((other,), "comparison_version '9'; this tool reads 1 and 2"),
+                                ((damaged,), "comparison.slices is 'x', not an object"),
+                                ((hollow,), "comparison.warnings[0] is 1, not an object"),
+                                ((empty,), "empty.json: not a whole comparison (TypeError"),
+                                ((script, "--html", written), "comparison.overall.better is '<script>"),
                                 ((self.path("none.json"),), "cannot read"),
                                 ((self.comparison, *runs, self.right, self.left), "give the records it was made from"),
+                                ((logs, *runs, self.left, self.right), "give the records it was made from"),
                                 ((self.comparison, *runs, self.cases, self.left), "is a case set, not a run record"),
                                 ((self.comparison, "--table", "--html", self.path("none/x.html")),
                                  "there is no folder")):
@@ -468,10 +724,14 @@ class CommandTest(unittest.TestCase):
             self.assertEqual((status, err), (1, f"error: cannot write {path}: it is read as well; name another file\n"))
             self.assertEqual(files.read_bytes(path), before)
 
-    def test_runs_without_cases_is_a_usage_error(self):
-        status, _, err = self.run_main(self.comparison, "--runs", self.left, self.right)
-        self.assertEqual(status, 2)
-        self.assertIn("--runs and --cases go together", err)
+    def test_options_that_do_not_go_together_are_a_usage_error(self):
+        for arguments, said in (((self.comparison, "--runs", self.left, self.right), "--runs and --cases go together"),
+                                ((self.comparison, self.comparison, "--runs", self.left, self.right, "--cases",
+                                  self.cases), "--runs goes with one comparison"),
+                                ((self.comparison, "--pages", "x.html"), "--pages takes one page for each")):
+            status, _, err = self.run_main(*arguments)
+            self.assertEqual(status, 2)
+            self.assertIn(said, err)
 
 
 class RulesTest(unittest.TestCase):
@@ -480,6 +740,15 @@ class RulesTest(unittest.TestCase):
         before = copy.deepcopy((comparison, rows))
         text_report(comparison), markdown_report(comparison), page.html_report(comparison, rows)
         self.assertEqual((comparison, rows), before)
+
+    def test_no_text_of_a_forged_comparison_reaches_a_view_as_it_is(self):
+        comparison = forged(sample())
+        for text in (text_report(comparison), markdown_report(comparison), page.html_report(comparison),
+                     page.story_html(sheet([comparison, comparison], [SCRIPT, SCRIPT], [SCRIPT, SCRIPT]))):
+            self.assertNotIn("\x1b", text)
+            if text[:9] == "<!doctype":
+                self.assertNotIn("<script>alert", text)
+            self.assertFalse(re.search("<script>", text) and text[:3] == "###")
 
     def test_scales_hold_their_values_and_zero(self):
         self.assertEqual(scale_of([]).at(0), 0.5)
@@ -494,7 +763,7 @@ class RulesTest(unittest.TestCase):
     def test_clip_keeps_both_ends_and_the_width(self):
         for text in HOSTILE:
             text = clean(text)
-            for width in range(5, 90):
+            for width in range(5, 90, 7):
                 cut = clip(text, width)
                 self.assertLessEqual(columns(cut), width)
                 if cut != text:
@@ -502,58 +771,154 @@ class RulesTest(unittest.TestCase):
 
 
 def load_tests(loader, tests, pattern):
-    tests.addTests(doctest.DocTestSuite(wording))
+    for module in (wording, text_view):
+        tests.addTests(doctest.DocTestSuite(module))
     return tests
 
 
 GOLDEN = """\
-told v1 against told v2: 7 cases of inbox, 6 source groups, 3 trials a case.
+told v1 against told v2: 7 cases of inbox, 6 sources, 3 trials a case.
 
 UNDECIDED
-  The candidate scores 0.8095, the baseline 0.5714: a difference of +0.2381. The
-  95% interval by source group, -0.0952 to +0.4286, does not rule out a loss of
-  0.0200. About 21 source groups would decide a difference of this size; there
-  are 6. The gate (better) is not met.
+  The baseline scores 0.5714, the candidate 0.8095: a difference of +0.2381.
+  No claim can be made: it is wide.
+  About 21 sources would decide a difference of this size; there are 6.
+  Gate better: not met, the data cannot tell (it does not lie above 0.05); must
+  pass language=es: 1 of 2 cases did not: refund 2 of 3.
+
+Warnings (1)
+[1] sources: 6, which is few; record more of them.
+
+What was changed
+  version: v1 -> v2
 
 Is it larger than the noise?
-95% interval                                from, to       0     +0.2   +0.4
-By source, sign-flip <  6 groups  -0.0952 to +0.4286    [-----------o------]
-By source, bootstrap    6 groups  -0.0556 to +0.4444     [----------o-------]
-By case, bootstrap       7 cases  -0.0477 to +0.4763      [---------o--------]
-By case, seeded          7 cases  -0.0476 to +0.4762      [---------o--------]
-By trial                21 pairs  +0.0476 to +0.3810       |:[------o-----]
-Noise floor             3 splits  -0.0952 to +0.0952    [------]
-  < decides; | no difference; o the difference; : margin of 0.0200; : gain worth
+Question                              interval       p  -0.4    0 +0.2   +0.6
+On these very cases         +0.0123 to +0.4639  0.1250         :[---o----]
+On new messages like these  -0.0952 to +0.4286  0.2500        [-+---o---]
+Each of 6 sources                                         o    :2:    2     o
+  On these very cases: 21 pairs of trials, of which 7 differ; exact, 128 sign
+  patterns.
+  On new messages like these: this decides; 6 sources; 95% interval, exact, 64
+  sign patterns.
+  p: how often a difference at least as large would come up if nothing had
+  changed: on these cases nothing but the luck of sampling, on new ones with
+  each source as likely to gain as to lose.
+  Dashed lines in the drawings: the margin of 0.0200 and the gain worth
   shipping, +0.0500.
-  Two halves of the baseline's own trials (1 a half, 3 splits) differ by 0.0317
-  on average and by 0.0952 at most. The gate (better) would answer wrongly on a
-  share of 0.1667 of them.
+  On these cases: one seed for all cases: cannot be checked.
+
+Source       cases  baseline  candidate  difference  -0.4     0 +0.2 +0.4
+refund           1    1.0000     0.6667     -0.3333    o     :|:
+advice           1    0.0000     0.0000      0.0000          :o:
+(no source)      1    1.0000     1.0000      0.0000          :o:
+late             2    0.6667     1.0000     +0.3333          :|:     o
+topics           1    0.6667     1.0000     +0.3333          :|:     o
+login            1    0.0000     0.6667     +0.6667          :|:            o
+  Incomplete trials of the baseline: 1 (Incomplete 1).
   Were all incomplete trials to go against the candidate, or all for it, the
   difference would be +0.1905 or +0.2382.
-  Incomplete trials of the baseline: 1 (Incomplete 1).
+
+Cost, latency and tokens
+Measure           baseline  candidate  difference  change  95% interval
+latency, seconds       1.5       2.25       +0.75    +50%    +0.5 to +1
 
 Where did it come from?
-  Of 21 pairs of trials 11 pass in both, 6 only in the candidate, 1 only in the
-  baseline, 3 in neither.
-  4 cases moved by at least 1 trial; had only the sampling changed, 1.50 would
-  be expected to.
-changed case, worst first  before   after    diff.  by chance
-refund                     1.0000  0.6667  -0.3333     1.0000
-topics                     0.6667  1.0000  +0.3333     1.0000
-late--es                   0.3333  1.0000  +0.6667     0.4000
-login                      0.0000  0.6667  +0.6667     0.4001
+  Cases: 1 worse, 3 better, 3 the same. Of 21 pairs of trials 11 pass on both
+  sides, 1 only in the baseline, 6 only in the candidate, 3 in neither.
 
-Whom does it help?
-slice         cases  grp  before   after    diff.    95% by source  adj. p
-language: en      6    6  0.6111  0.7222  +0.1111  -0.0952 +0.4286  0.4375  *?
-language: es      1    1  0.3333  1.0000  +0.6667                -       -  *-=
-  * few cases; - too few groups for a 95% interval; = same cases as another
-  slice; ? incomplete trials.
-  2 slices compared; the adjusted p-values allow for that (exact, 64 sign
-  patterns).
+Case      baseline  candidate  difference  by chance
+refund      1.0000     0.6667     -0.3333     1.0000
+topics      0.6667     1.0000     +0.3333     1.0000
+late--es    0.3333     1.0000     +0.6667     0.4000
+login       0.0000     0.6667     +0.6667     0.4001
 
-Warnings
-[1] sources: 6, which is few; record more of them.
+Trials      observed  expected by chance
+at least 1         4                1.50
+at least 2         2                0.25
+  By chance: how often the passes of a case, dealt at random to the two runs,
+  would differ by at least as much. Where one seed brings replies alike, chance
+  moves fewer cases.
+
+Which slices changed?
+Slice         cases  sources  difference        95% interval  adjusted p
+language: en      6        6     +0.1111  -0.0952 to +0.4286      0.4375
+language: es      1        1     +0.6667                   -           -
+  language: en: incomplete trials: 1 in the baseline, 0 in the candidate; its 6
+  sources cannot give an adjusted p below 0.0625; on these very cases p is
+  0.1250.
+  language: es: too few sources for an interval; same cases as variant:
+  translation.
+  2 slices compared. Adjusted p: how often any of them would stand out as much
+  if nothing had changed (exact, 64 sign patterns). The interval is by source.
+
+How consistent is it?
+Cases                      baseline  candidate
+cases that always pass            3          4
+cases that sometimes pass         2          2
+cases that never pass             2          1
+pass^1                       0.5714     0.8095
+pass^2                       0.4762     0.7143
+pass^3                       0.4286     0.6000
+  pass^k: how often k trials of a case all pass. Newly unsteady: refund, login.
+  Newly steady: late--es, topics.
+
+What to record next
+With                                        half-width    0     +0.2   +0.4
+as recorded                                     0.2619    [--------o--------]
+twice the cases of each source                  0.1852    |:[------o------]
+twice the trials                                0.2000    |:[------o------]
+endless trials                                  0.1501    |:: [----o----]
+twice the sources, with as many cases each      0.1853    |:[------o------]
+  A half-width of 0.1000 takes 42 sources (trials do not reach it).
+  The smallest difference that these would detect in 4 of 5 repetitions is
+  0.3701.
+
+Other intervals, for contrast
+Interval                        from, to          0        +0.2      +0.4
+By source, bootstrap  -0.0556 to +0.4444       [--+------------o----------]
+By case, bootstrap    -0.0477 to +0.4763       [--+------------o------------]
+By case, seeded       -0.0476 to +0.4762       [--+------------o------------]
+By trial              +0.0476 to +0.3810         :|:[----------o------]
+Noise floor           -0.0952 to +0.0952    [-----+----]
+  By source, bootstrap: 6 sources; exact over 462 draws.
+  By case, bootstrap: 7 cases; exact, grid of 1/3.
+  By case, seeded: 7 cases; 2000 resamples, seed 20261020.
+  By trial: as if every trial were independent.
+  Noise floor: 3 splits of the baseline's own trials into halves: the largest
+  difference.
+  The noise floor is the baseline against itself: two halves of its own trials
+  (1 a half) differ by 0.0317 on average; in 16.7% of the splits the gate
+  (better) would have answered wrongly.
+
+How it was measured
+  comparison version: 2
+  tool version: 1.0.0
+  case set name: inbox
+  case set sha256:
+    cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc
+  task name: triage_task
+  task sha256: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+  trials: 3
+  resamples: 2000
+  seed: 20261020
+  score range: [0, 1]
+  missing: zero
+  options margin: 0.02
+  options gate: better
+  options tags: ["language"]
+  variance between sources: 0.01
+  variance between cases: 0.002
+  variance sampling: 0.125
+  variance standard error case: 0.1201
+  variance standard error source: 0.1302
+  variance design effect: 1.1752
+  name: told
+  version: v1 -> v2
+  mode: offline
+  model: small:1b
+  logs: v1.jsonl sha256
+    1111111111111111111111111111111111111111111111111111111111111111 -> none
 """
 
 if __name__ == "__main__":

@@ -2,29 +2,99 @@
 
     $ python3 report.py runs/comparison.json
     model-triage-qwen2.5-coder v1 against model-triage-qwen2.5-coder v2: 44 cases of
-    inbox-triage-robustness, 9 source groups, 5 trials a case.
+    inbox-triage-robustness, 9 sources, 5 trials a case.
     ...
 
-Words and figures are those of words.py. Reads, writes and prints nothing.
+Sentences, tables and their order are those of words.py. Reads, writes and prints nothing.
 """
 
+import functools
+import itertools
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
-from views.words import (MARKS, NOT_MEASURED, ON_NOISE, SIDES, Ends, Words, beginning, clean, clip, columns, ends_of,
-                         scale_of)
+from core.files import clean
+from views.words import NOT_MEASURED, Draw, Row, Story, Table, Words, ends_of, some
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
-TEXT_ROWS = 40  # changed cases and slices on a terminal
+MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
+LEAST_WIDTH = 60  # columns of a terminal
+TEXT_ROWS = 40  # of a table on a terminal
+FIRST_ROWS = 10  # changed cases on the first screen of a comment
+
+
+# === Texts that fit ===
+
+
+@functools.cache
+def _width(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me") or "\u1160" <= char <= "\u11ff":
+        return 0
+    return 1 + (unicodedata.east_asian_width(char) in "WF")
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes.
+
+    >>> columns("abc"), columns("日本"), columns("e\\u0301")
+    (3, 4, 1)
+    """
+    return len(text) if text.isascii() else sum(map(_width, text))
+
+
+def beginning(text: str, width: int) -> str:
+    """Return the longest beginning of a text that takes at most `width` columns."""
+    text = text[:4 * width + 8]  # marks stacked without end take no columns, but they do take a screen
+    taken = itertools.accumulate(map(_width, text))
+    return text[:sum(1 for total in taken if total <= width)]
+
+
+def clip(text: str, width: int, ellipsis: str = "…") -> str:
+    """Return a text that takes at most `width` columns; the middle of a longer one gives way, for variants end apart.
+
+    >>> clip("password-changed--typo", 14), clip("short", 14)
+    ('passwor…--typo', 'short')
+    """
+    if columns(text) <= width and len(text) <= 4 * width:
+        return text
+    room = width - len(ellipsis)
+    tail = beginning(text[:-4 * width - 8:-1], room // 2)[::-1]
+    return beginning(text, room - columns(tail)) + ellipsis + tail
+
+
+def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Return which columns a table of at most `width` shows: those marked ~ give way, the last first.
+
+    >>> fitting(["name", "~cases", "#p"], [["abc", "12345", "0.5"]], 12)
+    [0, 2]
+    """
+    shown = list(range(len(heads)))
+    widths = [max(columns(row[i]) for row in (heads, *rows)) for i in shown]
+    widths[0] = min(widths[0], 24)
+    for i in reversed(shown):
+        if heads[i].startswith("~") and sum(widths[j] + 2 for j in shown) - 2 > width:
+            shown.remove(i)
+    return shown
+
+
+def notes(rows: Sequence[Row]) -> list[str]:
+    """Return a line for each different note, after the names of its rows."""
+    named: dict[str, list[str]] = {}
+    for row in rows:
+        if row.note:
+            named.setdefault(row.note, []).append(row.cells[0])
+    return [f"{some(names)}: {note}." for note, names in named.items()]
+
 
 # === Terminal ===
 
-# What drawings are made of: left end, line, right end, point, zero, the edge of the margin, ellipsis.
-UNICODE, ASCII = ("├", "─", "┤", "●", "│", "┊", "…"), ("[", "-", "]", "o", "|", ":", "...")
-COLOURS = {"better": "32", "worse": "31", "undecided": "33", "equivalent": "36", "not worse": "36", "bold": "1"}
+# What drawings are made of: left end, line, right end, point, zero, zero inside an interval, dashed edge, ellipsis.
+UNICODE, ASCII = ("├", "─", "┤", "●", "│", "┼", "┊", "…"), ("[", "-", "]", "o", "|", "+", ":", "...")
+COLOURS = {"better": "32", "worse": "31", "undecided": "33", "equivalent": "36", "not worse": "36"}
 
 
 def terminal_settings(stream: Any) -> dict[str, Any]:
@@ -41,23 +111,22 @@ class _Screen:
     """Lines for a terminal of one width, with or without Unicode and colour."""
 
     def __init__(self, width: int, unicode: bool, colour: bool):
-        self.width, self.unicode, self.colour = max(width, 72), unicode, colour
+        self.width, self.unicode, self.colour = max(width, LEAST_WIDTH), unicode, colour
         self.glyphs = UNICODE if unicode else ASCII
         self.lines: list[str] = []
 
     def harmless(self, text: object) -> str:
         # Terminals disagree on the width of what joiners and variation selectors join: they are left out.
         text = clean(text).translate(dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F)))
-        return text if self.unicode else text.encode("ascii", "backslashreplace").decode()
+        return text if self.unicode else text.replace("−", "-").encode("ascii", "backslashreplace").decode()
 
-    def heading(self, text: str, colour: str = "bold") -> None:
-        painted = self.colour and colour in COLOURS
-        self.lines += ["", f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if painted else text]
+    def heading(self, text: str, colour: str = "1") -> None:
+        self.lines += ["", f"\x1b[{colour}m{text}\x1b[0m" if self.colour and colour else text]
 
     def say(self, text: str, first: str = "  ", rest: str = "  ") -> None:
         """Add a text wrapped by words to the width; a word wider than that is broken."""
         line, empty = first, True
-        for word in self.harmless(text).split(" "):
+        for word in clip(self.harmless(text), 1500, self.glyphs[-1]).split(" "):
             while columns(line) + columns(word) > self.width:
                 if empty:
                     part = beginning(word, self.width - columns(line))
@@ -67,28 +136,50 @@ class _Screen:
             line, empty = f"{line}{word} ", False
         self.lines.append(line)
 
-    def table(self, rows: Sequence[Sequence[str]], left: Sequence[int] = (0,),
-              draw: Callable[[int], list[str]] | None = None) -> None:
-        """Add rows: all but the `left` columns to the right, the first cut where it must be, a drawing beside them."""
-        rows = [["-" if cell == NOT_MEASURED else self.harmless(cell) for cell in row] for row in rows]
+    def table(self, story: Story, table: Table) -> None:
+        """Add a table: what does not fit gives way, the drawings stand beside its rows. One of texts becomes lines."""
+        if not any(head[:1] in "#~" for head in table.columns[1:]):
+            for row in table.rows:
+                self.say(f"{row.cells[0]}: {' -> '.join(dict.fromkeys(filter(None, row.cells[1:])))}", rest="    ")
+            return
+        if table.rows:
+            self.grid(story, table)
+        for summary, rows in table.folded:
+            self.say(f"{summary}: {some([row.cells[0] for row in rows])}.")
+        for line in notes(table.rows[:TEXT_ROWS]):
+            self.say(line)
+
+    def grid(self, story: Story, table: Table) -> None:
+        first, left_out, last = ends_of(table.rows, TEXT_ROWS)
+        shown = [*first, *last]
+        heads = [self.harmless(head) for head in (table.columns[0] or table.caption, *table.columns[1:])]
+        rows = [["-" if cell == NOT_MEASURED else self.harmless(cell) for cell in row.cells] for row in shown]
+        kept = fitting(heads, rows, self.width)
+        rows = [[row[i].lstrip("#~") if row is heads else row[i] for i in kept] for row in (heads, *rows)]
         widths = [max(map(columns, column)) for column in zip(*rows)]
         gap = 2 if sum(widths) + 2 * (len(widths) - 1) <= self.width else 1
-        taken = sum(widths[1:]) + gap * (len(widths) - 1)
-        widths[0] = min(widths[0], max(6, self.width - taken))
-        room = min(60, self.width - taken - widths[0] - 2)
-        drawings = draw(room) if draw and room >= 16 else [""] * len(rows)
-        for row, drawing in zip(rows, drawings):
+        for i in [i for i in range(len(kept)) if heads[kept[i]][:1] not in "#~"]:  # texts give way to figures
+            spare = sum(widths) + gap * (len(widths) - 1) - self.width
+            widths[i] = max(min(6, widths[i]), widths[i] - max(0, spare))
+        room = min(60, self.width - sum(widths) - gap * len(widths) - 1)
+        drawn = story.scale(table) and room >= 16
+        if not drawn:  # a row that only draws
+            rows = [row for row in rows if any(cell != "" for cell in row[1:])]
+        drawings = _drawings(story, table, shown, self.glyphs, room) if drawn else [""] * len(rows)
+        for row, drawing in zip(rows, drawings, strict=True):
             cells = [clip(cell, width, self.glyphs[-1]) for cell, width in zip(row, widths)]
             airs = [" " * (width - columns(cell)) for cell, width in zip(cells, widths)]
-            cells = [cell + air if i in left else air + cell for i, (cell, air) in enumerate(zip(cells, airs))]
+            cells = [air + cell if heads[i][:1] in "#~" else cell + air for i, cell, air in zip(kept, cells, airs)]
             self.lines.append(f"{(' ' * gap).join(cells)}  {drawing}")
+        if left_out:
+            self.lines.insert(len(self.lines) - len(last), f"  {left_out} between these are left out; the JSON has them")
 
 
-def _drawings(words: Words, rows: Sequence[tuple[Ends, float | None]], glyphs: Sequence[str], width: int) -> list[str]:
-    """Return an axis, and each row's interval and point below it, in so many columns."""
-    left, line, right, middle, zero, border, _ = glyphs
-    edges = {-words.margin, words.margin, words.gain} - {0}
-    scale = scale_of([*edges, *(value for ends, point in rows for value in (*(ends or ()), point))])
+def _drawings(story: Story, table: Table, rows: Sequence[Row], glyphs: Sequence[str], width: int) -> list[str]:
+    """Return an axis, and below it what each row draws, in so many columns; zero is seen in every row."""
+    left, line, right, middle, zero, crossed, border, _ = glyphs
+    scale = story.scale(table)
+    assert scale
 
     def column(value: float) -> int:
         return round(scale.at(value) * (width - 1))
@@ -99,76 +190,51 @@ def _drawings(words: Words, rows: Sequence[tuple[Ends, float | None]], glyphs: S
         if not "".join(axis[max(0, start - 1):start + len(label) + 1]).strip():
             axis[start:start + len(label)] = label
     drawings = [axis]
-    for ends, point in rows:
+    for draw in (row.draw or Draw() for row in rows):
         cells = [" "] * width
-        for edge in edges:
+        for edge in story.edges:
             cells[column(edge)] = border
         cells[column(0)] = zero
-        if ends:
-            low, high = map(column, ends)
+        if draw.ends:
+            low, high = map(column, draw.ends)
             cells[low:high + 1] = line * (high + 1 - low)
+            cells[column(0)] = crossed if low < column(0) < high else zero
             cells[low], cells[high] = left, right
-        if point is not None:
-            cells[column(point)] = middle
+        for place, same in itertools.groupby(sorted(map(column, draw.dots))):
+            count = len(list(same))
+            cells[place] = middle if count == 1 else f"{count}" if count < 10 else "#"
+        if draw.point is not None:
+            cells[column(draw.point)] = middle
         drawings.append(cells)
     return list(map("".join, drawings))
 
 
-def text_report(comparison: dict[str, Any], width: int = 80, unicode: bool = True, colour: bool = False) -> str:
-    """Return a comparison as lines for a terminal of `width` columns, 72 at least; all ASCII without unicode."""
-    words, screen = Words(comparison), _Screen(width, unicode, colour)
-    facts, glyphs, (word, sentences) = words.facts(), screen.glyphs, words.verdict()
-    screen.say(f"{words.side('baseline')} against {words.side('candidate')}: {words.subject()}.", "", "")
-    screen.heading(word.upper(), word)
-    screen.say(sentences)
-
-    screen.heading("Is it larger than the noise?")
-    rows = words.intervals()
-    drawn = [(row.ends, None if row.kind == "noise" else words.difference) for row in rows]
-    screen.table([("95% interval", "", "from, to"), *(
-        (row.label + " <" * (row.kind == "decides"), row.basis, words.span(row.ends)) for row in rows)],
-        draw=lambda room: _drawings(words, drawn, glyphs, room))
-    screen.say(f"< decides; {glyphs[4]} no difference; {glyphs[3]} the difference"
-               + f"; {glyphs[5]} margin of {words.plain(words.margin)}" * bool(words.margin)
-               + f"; {glyphs[5]} gain worth shipping, {words.signed(words.gain)}" * bool(words.gain) + ".")
-    for sentence in [f"{row.label}: {NOT_MEASURED}: {row.note}." for row in rows if row.ends is None] + [
-            facts[name] for name in ON_NOISE if name in facts]:
+def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool = False) -> str:
+    """Return a story as lines for a terminal of `width` columns, LEAST_WIDTH at least; all ASCII without unicode."""
+    screen = _Screen(width, unicode, colour)
+    screen.say(f"{story.title}: {story.subject}.", "", "")
+    screen.heading(story.verdict.upper(), COLOURS.get(story.verdict, "1"))
+    for sentence in [*story.lead, story.gate[:1].upper() + story.gate[1:] + "."] if story.gate else story.lead:
         screen.say(sentence)
-
-    screen.heading("Where did it come from?")
-    for name in ("pairs", "chance"):
-        if name in facts:
-            screen.say(facts[name])
-    first, left_out, last = ends_of(words.changed(), TEXT_ROWS)
-    if changed := [*first, *last]:
-        screen.table([("changed case, worst first", "before", "after", "diff.", "by chance"), *(
-            (case["case_id"], *cells) for case, cells in zip(changed, words.case_cells(changed)))])
-    else:
-        screen.say("No case changed.")
-    if left_out:
-        screen.lines.insert(len(screen.lines) - len(last),
-                            f'  {left_out} between these are left out; the JSON has them under "cases"')
-
-    if slices := words.slices():
-        screen.heading("Whom does it help?")
-        shown = slices[:TEXT_ROWS]
-        table = [("slice", "cases", "grp", "before", "after", "diff.", f"95% by {words.unit.split()[0]}", "adj. p", ""),
-                 *((f"{row.tag}: {row.value}", *(cell.replace(" to ", " ") for cell in row.cells), "".join(row.marks))
-                   for row in shown)]
-        spans = [(row.by_source, row.difference) for row in shown]
-        screen.table(table, (0, 8), draw=lambda room: _drawings(words, spans, glyphs, room))
-        if len(slices) > TEXT_ROWS:
-            screen.say(f"{len(slices) - TEXT_ROWS} more slices are left out; the JSON has them.")
-        if used := [f"{mark} {meaning}" for mark, meaning in MARKS.items() if any(mark in row.marks for row in shown)]:
-            screen.say("; ".join(used) + ".")
-        if "slices" in facts:
-            screen.say(facts["slices"])
-
-    for number, (message, advice) in enumerate(words.warnings(), start=1):
+    for number, (message, advice) in enumerate(story.warnings, start=1):
         if number == 1:
-            screen.heading("Warnings")
-        screen.say(clip(f"{message}; {advice}.", 1000), f"[{number}] ", "    ")
+            screen.heading(f"Warnings ({len(story.warnings)})")
+        screen.say(f"{message}; {advice}.", f"[{number}] ", "    ")
+    for section in story.sections:
+        if any(isinstance(block, str) or block.rows or block.folded for block in section.blocks):
+            screen.heading(section.heading)
+        for number, block in enumerate(section.blocks):
+            if isinstance(block, Table):
+                screen.lines += [""] * (number > 0 and bool(block.rows))
+                screen.table(story, block)
+            else:
+                screen.say(block)
     return "".join(f"{line.rstrip()}\n" for line in screen.lines)
+
+
+def text_report(comparison: dict[str, Any], width: int = 80, unicode: bool = True, colour: bool = False) -> str:
+    """Return a comparison as lines for a terminal."""
+    return story_text(Words(comparison).story(), width, unicode, colour)
 
 
 # === Markdown ===
@@ -186,66 +252,78 @@ def _code(text: object, width: int = 60) -> str:
     return f"<code>{_md(text, width).replace('&#8203;', '')}</code>"  # GitHub looks for no mention inside of code
 
 
-def _md_table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> list[str]:
-    """Return the lines of a table: the first `words` columns to the left, the others to the right."""
-    rule = [":---"] * words + ["---:"] * (len(head) - words)
-    return ["", *(f"| {' | '.join(row)} |" for row in (head, rule, *rows)), ""]
+def _md_table(table: Table, rows: Sequence[Row], left_out: str = "") -> list[str]:
+    """Return the lines of a table: texts to the left, figures to the right."""
+    kept = fitting(table.columns, [row.cells for row in rows[:200]], MARKDOWN_WIDTH)
+    heads = [table.columns[i] for i in kept]
+    rule = ["---:" if head[:1] in "#~" and head else ":---" for head in heads]
+    lines = [[_md(head.lstrip("#~")) or " " for head in heads], rule]
+    for row in rows:
+        name, *cells = (row.cells[i] for i in kept)
+        lines.append([(_code(name) if table.key in NAMED else _md(name)) + (f"<br><sub>{_md(row.note, 200)}</sub>" if row.note else ""),
+                      *(_md(cell, 120) for cell in cells)])
+    return ["", f"**{_md(table.caption)}**", "", *(f"| {' | '.join(line)} |" for line in lines), "", left_out]
 
 
-def _folded(summary: str, lines: list[str], note: str | int) -> list[str]:
-    """Return lines, and a note if there is one, behind a summary where they are many."""
-    lines += [str(note), ""] if note else []
-    return ["", "<details>", f"<summary>{summary}</summary>", *lines, "</details>", ""] if len(lines) > 25 else lines
+def _md_block(block: str | Table, most: int) -> list[str]:
+    """Return the lines of a sentence or a table of at most so many rows; the rows between are counted."""
+    if isinstance(block, str):
+        return ["", _md(block, 2000)]
+    if not any(head[:1] in "#~" for head in block.columns[1:]):
+        return ["", *(f"- {_md(row.cells[0])}: {_md(' -> '.join(dict.fromkeys(filter(None, row.cells[1:]))))}"
+                      for row in block.rows[:most])]
+    first, left_out, last = ends_of(block.rows, most)
+    lines = _md_table(block, [*first, *last], f"{left_out} between the {len(first)} first and the {len(last)} last are "
+                      "left out here." if left_out else "") if block.rows else []
+    for summary, rows in block.folded:
+        lines += ["", _md(f"{summary}: {some([row.cells[0] for row in rows])}.")]
+    return lines
 
 
-def _markdown(words: Words, most_cases: int, most_slices: int, most_warnings: int) -> str:
-    facts, (word, sentences), warnings, slices = words.facts(), words.verdict(), words.warnings(), words.slices()
-    baseline, candidate = (_code(words.side(side)) for side in SIDES)
-    lines = [f"### {word[:1].upper()}{word[1:]}: {candidate} against {baseline}", "", _md(sentences, 2000), "",
-             f"{_md(words.subject())}."]
-    lines += _md_table(["95% interval", "rests on", "of", "from, to"], [
-        [f"**{row.label} (decides)**" if row.kind == "decides" else row.label, _md(row.note, 200), row.basis,
-         words.span(row.ends)] for row in words.intervals()], words=2)
-    lines += [f"- {_md(facts[name])}" for name in ("pairs", "chance", *ON_NOISE) if name in facts]
-    if slices:
-        table = _md_table(["slice", "mind", "cases", "groups", "before", "after", "difference", "from, to",
-                           "adjusted p"], [[_code(f"{row.tag}: {row.value}"), _md("; ".join(row.marks.values()), 200),
-                                            *row.cells] for row in slices[:most_slices]], words=2)
-        left_out = len(slices[most_slices:])
-        lines += ["", f"**Slices**, with the 95% sign-flip interval by {words.unit}. {_md(facts.get('slices', ''))}",
-                  *_folded(f"{len(slices)} slices", table, left_out and f"{left_out} more slices are left out here.")]
-    changed = words.changed()
-    lines += ["", f"**Changed cases**, worst first: {words.counts}."]
-    if changed:
-        first, left_out, last = ends_of(changed, most_cases)
-        shown = [*first, *last]
-        table = _md_table(["case", "before", "after", "difference", "by chance"], [
-            [_code(case["case_id"]), *cells] for case, cells in zip(shown, words.case_cells(shown))])
-        lines += _folded(f"{len(changed)} changed cases", table, left_out and
-                         f"{left_out} changed cases between the {len(first)} worst and the {len(last)} best are left "
-                         "out here.")
-    lines += ["", "**Warnings**", ""] * bool(warnings)
-    lines += [f"{number}. {_md(f'{message}; {advice}.')}"
-              for number, (message, advice) in enumerate(warnings[:most_warnings], start=1)]
-    if len(warnings) > most_warnings:
-        lines += ["", f"{len(warnings) - most_warnings} more warnings are left out here."]
-    recipe = "; ".join(f"{name} {_code(one, 120)}" + (f" and {_code(other, 120)}" if other != one else "")
-                       for name, one, other in words.recipe())
-    return "\n".join([*lines, "", f"<sub>Made from {recipe}</sub>", ""])
+NAMED = ("sources", "cases", "slices")  # tables whose rows have names of the user's
+FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, beside the regressions
 
 
-def markdown_report(comparison: dict[str, Any]) -> str:
-    """Return a comparison as Markdown for a pull request comment, within MARKDOWN_LIMIT characters.
+def _markdown(story: Story, most: int) -> str:
+    gate = f" · {_md(story.gate, 400)}" if story.gate else ""
+    lines = [f"### {_md(story.verdict[:1].upper() + story.verdict[1:])}{gate}", "",
+             f"{_md(story.title)}: {_md(story.subject)}.", "", _md(" ".join(story.lead), 2000)]
+    tables = [block for section in story.sections for block in section.blocks if isinstance(block, Table)]
+    for table in tables:
+        if table.key in FIRST_SCREEN:
+            lines += _md_table(table, [row for row in table.rows if any(row.cells[1:])][:most])
+        losses = [row for row in table.rows if "-" in row.cells[-2]] if table.key == "cases" else []
+        if losses:
+            lines += _md_table(table._replace(caption=f"Regressions, worst first ({len(losses)})"), losses[:FIRST_ROWS])
+    warnings = [f"{number}. {_md(f'{message}; {advice}.')}"
+                for number, (message, advice) in enumerate(story.warnings[:most], start=1)]
+    if left_out := len(story.warnings) - most if len(story.warnings) > most else 0:
+        warnings += ["", f"{left_out} more warnings are left out here."]
+    folds = [(f"Warnings ({len(story.warnings)})", ["", *warnings])] * bool(warnings)
+    for section in story.sections:
+        blocks = [block for block in section.blocks if not (isinstance(block, Table) and block.key in FIRST_SCREEN)]
+        folds.append((section.heading, [line for block in blocks for line in _md_block(block, most)]))
+    for summary, inner in folds:
+        if any(inner):
+            lines += ["", f"<details><summary>{_md(summary)}</summary>", *inner, "", "</details>"]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
 
-    What does not fit is left out, the changed cases in the middle first, then slices, then warnings.
+
+def story_markdown(story: Story) -> str:
+    """Return a story as Markdown for a pull request comment, within MARKDOWN_LIMIT characters.
+
+    What does not fit is left out, rows between the first and the last of each table.
     """
-    words = Words(comparison)
     note = ""
-    for most in ((5000, 500, 100), (500, 500, 100), (200, 200, 100), (100, 100, 50), (50, 50, 20), (20, 20, 10),
-                 (10, 10, 5)):
-        text = _markdown(words, *most) + note
+    for most in (1000, 500, 200, 100, 50, 20, 10, 5):
+        text = _markdown(story, most) + note
         note = (f"\nWhat does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is left out; "
                 "the comparison's JSON has it all.\n")
         if len(text) <= MARKDOWN_LIMIT:
             break
     return text
+
+
+def markdown_report(comparison: dict[str, Any]) -> str:
+    """Return a comparison as Markdown for a pull request comment."""
+    return story_markdown(Words(comparison).story())

@@ -147,7 +147,8 @@ def sample():
         "must_pass": [{"tag": "language", "value": "es", "cases": 2,
                        "failed": [{"case_id": "refund", "passed": 2, "trials": 3}]}],
         "changed_by_chance": {"trials_moved": [{"at_least": 1, "observed": 4, "expected": 1.5},
-                                               {"at_least": 2, "observed": 2, "expected": 0.25}], "reason": None},
+                                               {"at_least": 2, "observed": 2, "expected": 0.25}], "reason": None,
+                              "most_telling": 2},
         "noise_floor": {"trials_per_half": 1, "splits": 3, "method": "every split", "mean_difference": 0.0317,
                         "largest_difference": 0.0952, "gate": "better", "gate_tripped_share": 0.1667, "reason": None},
         "variance": {"between_sources": 0.01, "between_cases": 0.002, "sampling": 0.125, "standard_error_case": 0.1201,
@@ -295,7 +296,7 @@ class WordsTest(unittest.TestCase):
     def test_every_key_of_a_comparison_made_now_is_known(self):
         def unknown(value, kind, path=""):
             if isinstance(kind, list):
-                return [name for inner in value for name in unknown(inner, kind[0], path)]
+                return [name for inner in value or () for name in unknown(inner, kind[0], path)]
             if not isinstance(value, dict) or not isinstance(kind, dict):
                 return []
             kinds = dict.fromkeys(value, kind["each name"]) if "each name" in kind else kind
@@ -825,7 +826,8 @@ latency, seconds       1.5       2.25       +0.75    +50%    +0.5 to +1
 
 Where did it come from?
   Cases: 1 worse, 3 better, 3 the same. Of 21 pairs of trials 11 pass on both
-  sides, 1 only in the baseline, 6 only in the candidate, 3 in neither.
+  sides, 1 only in the baseline, 6 only in the candidate, 3 in neither. 2 cases
+  moved by 2 trials or more; by chance alone 0.25 would.
 
 Case      baseline  candidate  difference  by chance
 refund      1.0000     0.6667     -0.3333     1.0000

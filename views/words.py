@@ -102,7 +102,7 @@ KEYS: dict[str, Any] = {
         **_keys("gate_met gate_contradicted", FLAG), "equivalence_level": NUMBER,
         **_keys("interval interval_95 interval_90 equivalence_interval interval_with_missing_filled", ENDS),
         **_keys("interval_with_one_more equivalence_interval_with_one_more", ENDS)},
-    "changed_by_chance": {"trials_moved": [_keys("at_least observed expected")], "reason": TEXT},
+    "changed_by_chance": {"trials_moved": [_keys("at_least observed expected")], "reason": TEXT, "most_telling": NUMBER},
     "noise_floor": _keys("trials_per_half splits mean_difference largest_difference gate_tripped_share") | {
         **_REASON, "gate": TEXT},
     "variance": _keys("between_sources between_cases sampling standard_error_case standard_error_source design_effect"
@@ -437,6 +437,9 @@ class Words:
             said.append("Of {} of trials {both_pass} pass on both sides, {only_baseline} only in the baseline, "
                         "{only_candidate} only in the candidate, {neither} in neither.".format(
                             many(sum(pairs.values()), "pair"), **pairs))
+        said += [f"{many(row['observed'], 'case')} moved by {many(row['at_least'], 'trial')} or more; by chance alone "
+                 f"{self.plain(row['expected'], 2)} would." for row in moved["trials_moved"]
+                 if row["at_least"] == moved["most_telling"]]
         blocks: list[str | Table] = [" ".join(said)]
         blocks += [clean(f"{what} {NOT_MEASURED}: {reason}.") for what, reason in (
             ("Pairs of trials are", self.all["trial_pairs_reason"]), ("What moves by chance is", moved["reason"]))

@@ -327,7 +327,8 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
         if writer.sealed:  # the model has changed: what was still under way is of no use
             return
         case, trial = unit
-        row = {"type": "trial", "case_id": case.id, "trial": trial, "seed": harness.trial_seed(trial), **outcome}
+        row = {"type": "trial", "case_id": case.id, "trial": trial, "seed": harness.trial_seed(trial, case.id, args.seeds),
+               **outcome}
         writer.add(row)
         progress.step(harness.grade(task, case, outcome)[0])
         if "retries" in outcome["metadata"] or len(rows) % LOOK_EVERY == 0:
@@ -376,6 +377,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", metavar="FILE", help="the run record to write (default: runs/NAME-OF-LOG.json)")
     parser.add_argument("--resume", action="store_true", help="go on with the log if it is there: record what it lacks")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="record every N-th trial, from the K-th on")
+    parser.add_argument("--seeds", choices=harness.SEED_RULES, default=harness.SEED_RULES[0], help="one seed for all "
+                        "cases of a trial, or one for each case and trial (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="requests under way (default: %(default)s)")
     parser.add_argument("--retries", type=int, default=RETRIES, metavar="N",
                         help="further tries where the server is unavailable (default: %(default)s)")
@@ -404,11 +407,18 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     harness.check_cases(case_set, task, args.cases)
     if args.timeout is not None and hasattr(system, "timeout_s"):
         system.timeout_s = args.timeout
+    if hasattr(system, "seeds"):
+        system.seeds = args.seeds
+    elif args.seeds != harness.SEED_RULES[0] and system.mode != "offline":
+        raise RunError(f"the system {args.system} has no attribute seeds, and would send seeds of its own: give it one, "
+                       "and use harness.trial_seed(trial, case.id, self.seeds)")
     cases = case_set.of([args.split])
     units = units_of(cases, args.trials, (k, n))
     harness.configure(system, task, cases, args.prompt, args.system_option)
     header = harness.run_header(case_set, task, [args.split], args.trials, system, harness.prepare(system),
                                 harness.utc(clock()), None if n == 1 else f"{k}/{n}", args.workers)
+    if args.seeds != harness.SEED_RULES[0]:
+        header["seeds"] = args.seeds
     with contextlib.closing(LogWriter(args.log, args.resume, header, units)) as writer:
         if not writer.sealed:
             record(args, system, task, units, writer, clock, timer, wait, header)

@@ -198,7 +198,7 @@ Said = tuple[str, Any, Any, Any, dict[str, Any]]  # a reply: text, why it ended,
 class Chat:
     """A model with one prompt, as harness.load_system wants a system; `sent`, `ask` and `prepare` are its dialect's."""
 
-    mode, tools, index, timeout_s = "live", None, None, TIMEOUT_S
+    mode, tools, index, timeout_s, seeds = "live", None, None, TIMEOUT_S, "by-trial"
     version, prompt, text, fields = "no prompt", None, None, ()
     schema, rejection, seed_kept = None, NoRejection, True
     check_answer: Callable[[Any], None]
@@ -271,7 +271,7 @@ class Chat:
         """
         messages = self.messages(case)
         began = time.monotonic()
-        seed = None if "seed" in self.options else trial_seed(trial)
+        seed = None if "seed" in self.options else trial_seed(trial, case.id, self.seeds)
         content, reason, read, written, kept = self.ask(messages, seed)
         latency_s = round(time.monotonic() - began, 3)
         metadata = {"server": self.server.name, "reply": content, "latency_s": latency_s, **kept}

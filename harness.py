@@ -41,6 +41,7 @@ LOG_VERSION = "1"
 RECORD_VERSION = "1"
 SPLITS = ("dev", "heldout")
 VERDICTS = ("pass", "fail", "incomplete")
+SEED_RULES = ("by-trial", "per-case")  # the first is meant where a log or record names none
 
 # Of a manifest: where and when it was made, not what was measured. Only these may differ in a fresh record.
 RUN_DESCRIPTION_FIELDS = ("tool_version", "started_at", "python", "platform")
@@ -121,8 +122,17 @@ class Log(NamedTuple):
 Unit = tuple[str, int]  # a case's id and the number of a trial: one trial of a run
 
 
-def trial_seed(trial: int) -> int:
-    """Return the seed of a trial: it depends on nothing else, so that two systems meet the same seeds."""
+def trial_seed(trial: int, case_id: str = "", rule: str = SEED_RULES[0]) -> int:
+    """Return the seed of a trial: two systems meet the same seeds, as it depends on nothing but the trial.
+
+    By the rule "per-case" on the case's id too, so that no luck is shared by the cases of a trial: the first 31 bits of
+    the sha256 of id, NUL and number.
+
+    >>> trial_seed(2), trial_seed(2, "late-parcel", "per-case")
+    (1002, 1702452015)
+    """
+    if rule == "per-case":
+        return int.from_bytes(hashlib.sha256(f"{case_id}\0{trial}".encode()).digest()[:4], "big") >> 1
     return 1000 + trial
 
 
@@ -206,7 +216,7 @@ def load_system(name: str) -> Any:
 
     respond returns Answer(output, metadata), or raises Incomplete, or its task's Rejection. A system may also have
     `settings` (an object to record), `prepare()` (called before the first trial and after the last; returns what
-    serves it, an object with "host" and "version") and `timeout_s`.
+    serves it, an object with "host" and "version"), `timeout_s`, and `seeds`, the rule for trial_seed.
     """
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
@@ -360,6 +370,10 @@ def parse_log(data: bytes, where: str) -> Log:
         raise RunError(f"{where}:1: log_version {header['log_version']!r}, and this version reads {LOG_VERSION!r}; "
                        "use the version that wrote it")
     _check_run(header, _HEADER, f"{where}:1")
+    rule = header.get("seeds", SEED_RULES[0])
+    if rule not in SEED_RULES:
+        raise RunError(f"{where}:1: seeds {rule!r:.40} is none of {', '.join(SEED_RULES)}; "
+                       "use the version that wrote it")
     trials: dict[Unit, dict[str, Any]] = {}
     changed = end = None
     start = len(lines[0]) + 1
@@ -372,9 +386,10 @@ def parse_log(data: bytes, where: str) -> Log:
         if kind == "trial" and changed is None:
             _check_outcome(value, here)
             _add(trials, value, here, _CHANGED)
-            if value["seed"] != trial_seed(value["trial"]):
-                raise RunError(f"{here}: seed {value['seed']} in trial {value['trial']}, whose seed is "
-                               f"{trial_seed(value['trial'])}; {_CHANGED}")
+            seed = trial_seed(value["trial"], value["case_id"], rule)
+            if value["seed"] != seed:
+                raise RunError(f"{here}: seed {value['seed']} in trial {value['trial']}, whose seed is {seed}; "
+                               f"{_CHANGED}")
         elif kind == "changed":
             changed = value
         elif kind == "end":
@@ -462,7 +477,7 @@ def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: d
         "server": header.get("server"),
         "log": {"name": logs[0].name, "sha256": logs[0].sha256} if len(logs) == 1 else None,
         "shards": shards if len(logs) > 1 else None,
-        **{field: header[field] for field in ("workers", "started_at", "python", "platform") if field in header},
+        **{field: header[field] for field in ("seeds", "workers", "started_at", "python", "platform") if field in header},
     }
     return {"manifest": manifest, "summary": summarize(results), "results": results}
 
@@ -621,7 +636,9 @@ def measures(row: dict[str, Any]) -> dict[str, Any]:
     metadata = row["metadata"]
     counts = [metadata.get(name) for name in ("prompt_eval_count", "eval_count")]
     tokens = sum(counts) if all(type(count) is int for count in counts) else None
-    return {"latency_s": metadata.get("latency_s", row.get("elapsed_s")), "tokens": metadata.get("tokens", tokens),
+    # A rejected input calls no model: the moment that this took is none of its latencies.
+    elapsed_s = None if row.get("error", {}).get("type") == "Rejection" else row.get("elapsed_s")
+    return {"latency_s": metadata.get("latency_s", elapsed_s), "tokens": metadata.get("tokens", tokens),
             "cost_usd": metadata.get("cost_usd")}
 
 

@@ -10,6 +10,7 @@ many bytes, save where a subprocess kills itself in earnest.
 import contextlib
 import errno
 import fcntl
+import hashlib
 import io
 import itertools
 import json
@@ -392,6 +393,40 @@ class FaultTest(Folder):
         self.assertEqual(self.record("--resume").status, 0)
         self.assertEqual(harness.read_log(self.log).header["workers"], 2)
         self.assertEqual(harness.read_record(self.out)["manifest"]["workers"], 2)
+
+    def test_seeds_per_case_are_sent_recorded_named_and_checked(self):
+        server = self.serve()
+        self.assertEqual(self.record("--seeds", "per-case").status, 0)
+        rows = self.rows()
+        seeds = {(row["case_id"], row["trial"]): row["seed"] for row in rows}
+        for (case_id, trial), seed in seeds.items():
+            digest = hashlib.sha256(f"{case_id}\0{trial}".encode()).hexdigest()
+            self.assertEqual(seed, int(bin(int("1" + digest, 16))[3:34], 2))
+        self.assertEqual([body["options"]["seed"] for body in server.posts], [row["seed"] for row in rows])
+        self.assertEqual(len(set(seeds.values())), 9)
+        record = harness.read_record(self.out)
+        self.assertEqual((harness.read_log(self.log).header["seeds"], record["manifest"]["seeds"]), ("per-case",) * 2)
+        harness.compare(record, record, harness.load_cases(self.cases))
+
+        whole = self.bytes()
+        self.assert_refused(self.record("--resume"), "seeds", "per-case", "null")         # another rule, another run
+        for rule in (b'"by-trial"', b'"by-day"'):
+            self.save(whole.replace(b'"seeds": "per-case"', b'"seeds": ' + rule))
+            with self.assertRaisesRegex(RunError, "whose seed is 1001|seeds 'by-day' is none of by-trial, per-case"):
+                harness.parse_log(self.bytes(), self.log)
+        os.unlink(self.log)
+        self.record()
+        self.assertEqual({row["seed"] for row in self.rows()}, {1001, 1002, 1003})
+        by_trial = harness.read_record(self.out)
+        self.assertNotIn("seeds", by_trial["manifest"])
+        with self.assertRaisesRegex(RunError, "with the same seeds"):
+            harness.compare(record, by_trial, harness.load_cases(self.cases))
+
+    def test_seeds_per_case_need_a_system_that_takes_the_rule(self):
+        live = System()
+        live.mode = "live"
+        self.assert_refused(Folder.record(self, "--seeds", "per-case", system=live), "no attribute seeds")
+        self.assertEqual(Folder.record(self, "--seeds", "per-case", system=System()).status, 0)
 
     def test_a_run_may_go_on_with_another_server_of_the_same_version(self):
         first = self.serve({4: 404})

@@ -1017,6 +1017,12 @@ class NeutralTest(unittest.TestCase):
             self.assertEqual(harness.temperature({"settings": settings}), found, settings)
         self.assertIsNone(harness.temperature({}))
 
+    def test_a_rejected_input_calls_no_model_and_has_no_latency(self):
+        row = {"error": {"type": "Rejection", "message": "blank"}, "metadata": {}, "elapsed_s": 0.0}
+        self.assertEqual(harness.measures(row), {"latency_s": None, "tokens": None, "cost_usd": None})
+        row["error"]["type"] = "NotJSON"
+        self.assertEqual(harness.measures(row)["latency_s"], 0.0)
+
     def test_the_bundled_logs_of_the_first_version_keep_their_measures(self):
         record = harness.read_record(os.path.join(HERE, "runs", "qwen-coder-v1.json"))
         self.assertEqual(harness.measures(record["results"][0]), {"latency_s": 6.693, "tokens": 152, "cost_usd": None})

@@ -7,7 +7,7 @@
     {"task_id": "greet, typo", "seed": 1, "config": "small", "score": 1}
 
 The other verbs: `inspect LOG.eval LOG.json --scorer NAME`, `lm-eval samples_*.jsonl --metric acc`, `promptfoo
-results.json`; `--help` after a verb lists its options. Prints a row a trial, as trials.py reads them, once all inputs
+results.json`, and `cases`, which makes a case set of a table; `--help` after a verb lists its options. Prints a row a trial, as trials.py reads them, once all inputs
 proved whole; seed is the epoch, repeat or run number. Memory holds one sample of an .eval log, one line of JSONL and
 CSV, but the whole of a JSON log. `note:` lines on stderr tell what could not be carried, and each config. Exit status:
 0 done, 1 refused or bad input (one `error:` line), 2 bad usage, 130 interrupted.
@@ -25,6 +25,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 
 from core.files import add_verb, command_parser, run_command
+from importers import cases
 from importers.inspect_ai import cmd_inspect
 from importers.lm_eval import cmd_lm_eval
 from importers.promptfoo import cmd_promptfoo
@@ -34,7 +35,7 @@ from importers.tables import cmd_csv
 
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "convert.py")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="inspect | lm-eval | promptfoo | csv")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="inspect | lm-eval | promptfoo | csv | cases")
 
     def verb(name: str, run: Callable[..., None], what: str, example: str) -> Callable[..., argparse.Action]:
         command = add_verb(verbs, name, f"Convert {what}, into a plain trial log.", f"python3 convert.py {name} {example}")
@@ -67,11 +68,15 @@ def build_parser() -> argparse.ArgumentParser:
     option("--trial", metavar="COLUMN", help="column of the trial's number (default: 1)")
     option("--error", metavar="COLUMN", help="column that says why a trial has no score")
     option("--delimiter", default=",", choices=(",", ";", "|", "tab"), help="default: a comma")
+    command = add_verb(verbs, "cases", f"Convert {cases.WHAT}.", f"python3 convert.py cases {cases.EXAMPLE}")
+    cases.options(command.add_argument)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
+    if args.verb == "cases":
+        return cases.run(args)
     with tempfile.TemporaryFile("w+", encoding="ascii") as file:
         rows = Rows(file, args)
         args.command(args, rows)

@@ -191,7 +191,8 @@ def _module(name: str, what: str) -> Any:
 def load_task(name: str) -> Task:
     """Return the task that a module holds: GRADERS {name: (version, grade)}, check_expected, check_answer.
 
-    A grade function takes (expected, answer) and returns whether it passes. Both checks raise ValueError. A module
+    A grade function takes (expected, answer) and returns whether it passes, or NotImplemented where the case asks for
+    something else. Both checks raise ValueError. A module
     with an exception named Rejection lets its systems refuse an input; one with SCHEMA says what JSON an answer is.
     """
     module = _module(name, "the task")
@@ -304,7 +305,8 @@ def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[st
             task.check_answer(outcome["output"])
         except ValueError:
             return "incomplete", {}
-        said = {name: bool(grader(case.expected, outcome["output"])) for name, (_, grader) in task.graders.items()}
+        found = {name: grader(case.expected, outcome["output"]) for name, (_, grader) in task.graders.items()}
+        said = {name: bool(passes) for name, passes in found.items() if passes is not NotImplemented}
     return verdict_of(said), said
 
 

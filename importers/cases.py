@@ -1,0 +1,126 @@
+"""What is asked, and what is expected? A table of cases, CSV, JSONL or a JSON list, as a case set.
+
+    $ python3 convert.py cases tests/data/convert/cases.csv --id id --input text --expected label | head -7
+    {
+     "name": "cases",
+     "version": "1",
+     "cases": [
+      {
+       "id": "t1",
+       "split": "dev",
+
+A row is a case. Prints the case set, for answer_task.py: what is expected is a text to equal, or goes to another grader
+(--grader; of any_of, json and number the cell is JSON). In JSON an expected object is taken as it is, so that it serves
+any task. A blank cell, an id or an input that came before, is refused by its row.
+"""
+
+import argparse
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import answer_task
+from core.files import RunError, decode, parse_json, read_bytes
+from harness import SPLITS
+
+VERBS, WHAT = ("cases",), "a table with a row a case into a case set"
+EXAMPLE = "tickets.csv --id id --input text --expected label --tag language --source thread > cases-tickets.json"
+
+
+def options(option: Callable[..., Any]) -> None:
+    option("table", metavar="FILE", help="CSV, JSONL or a JSON list of objects")
+    option("--id", required=True, metavar="COLUMN", help="the case's id")
+    option("--input", required=True, action="append", metavar="COLUMN", help="what is asked; may be repeated, and the "
+           "prompt names columns as {COLUMN}")
+    option("--expected", required=True, metavar="COLUMN", help="what is expected")
+    option("--grader", default="equals", choices=tuple(answer_task.GRADERS), help="how an answer is compared with it "
+           "(default: %(default)s)")
+    option("--ignore-case", action="store_true", help="capitals and small letters are alike")
+    option("--tag", action="append", default=[], metavar="COLUMN", help="a tag to make slices of; may be repeated")
+    option("--source", metavar="COLUMN", help="the message, thread or document that a case was made from")
+    option("--split", metavar="COLUMN", help="dev or heldout (default: all are dev)")
+    option("--name", metavar="NAME", help="of the case set (default: that of the file)")
+    option("--version", default="1", metavar="VERSION", help="of the case set (default: %(default)s)")
+    option("--delimiter", default=",", choices=(",", ";", "|", "tab"), help="of a CSV (default: a comma)")
+
+
+def read_rows(path: str, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (place, {column: value}) of each row of a table; raise RunError where it is none."""
+    text = decode(read_bytes(path), path)
+    if text.lstrip()[:1] == "[":
+        for number, value in enumerate(parse_json(text, path), start=1):
+            yield f"{path}: item {number}", value
+    elif text.lstrip()[:1] == "{":
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                yield f"{path}:{number}", parse_json(line, f"{path}:{number}")
+    else:
+        csv.field_size_limit(2**27)  # a document in a cell may be longer than the usual 128 KiB
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if delimiter == "tab" else delimiter,
+                            strict=True)
+        try:
+            header = next(reader, [])
+            for cells in filter(None, reader):
+                if len(cells) != len(header) or len({*header}) != len(header):
+                    raise RunError(f"{path}:{reader.line_num}: {len(cells)} cells, but {len({*header})} columns; "
+                                   "correct it, or give --delimiter")
+                yield f"{path}:{reader.line_num}", dict(zip(header, cells))
+        except csv.Error as error:
+            raise RunError(f"{path}:{reader.line_num}: {error}; correct the quotes, or give --delimiter") from None
+
+
+def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, Any]:
+    """Return what a case expects: an object as it is, another value with its grader."""
+    if isinstance(value, dict):
+        return value
+    if args.grader not in ("any_of", "json", "number"):
+        value = value if isinstance(value, list) else shown(value)
+    elif isinstance(value, str):
+        value = parse_json(value, f"{where}: {args.expected}")
+    expected = {args.grader: value} | ({"ignore_case": True} if args.ignore_case else {})
+    try:
+        answer_task.check_expected(expected)
+    except ValueError as error:
+        raise RunError(f"{where}: expected is {error}; correct the cell, or choose another --grader") from None
+    return expected
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the case set of a table; raise RunError, by row, for what makes none."""
+    cases: list[dict[str, Any]] = []
+    seen: dict[tuple[str, str], str] = {}
+    named = [name for name in (args.id, args.expected, *args.input, args.source, args.split) if name]
+    for where, row in read_rows(args.table, args.delimiter):
+        if missing := [name for name in (*named, *args.tag) if not isinstance(row, dict) or name not in row]:
+            raise RunError(f"{where}: no column {missing[0]!r} in {shown(row)[:200]}; name one of its own")
+        may_be_blank = args.input if row[args.expected] == answer_task.REJECTED else []
+        if blank := [name for name in named if name not in may_be_blank and not shown(row[name]).strip()]:
+            raise RunError(f"{where}: {blank[0]} is blank; fill it in, or leave the row out")
+        asked = {name: row[name] for name in args.input}
+        if len(asked) == 1 and isinstance(row[args.input[0]], dict):
+            [asked] = asked.values()  # an input as a case set holds it
+        case_id = shown(row[args.id]).strip()
+        for what, value in (("id", case_id), ("input", json.dumps(asked, sort_keys=True))):
+            if (first := seen.setdefault((what, value), where)) != where:
+                raise RunError(f"{where}: the {what} {value!r:.60} came before, at {first}; keep one of the two")
+        split = shown(row[args.split]).strip() if args.split else SPLITS[0]
+        if split not in SPLITS:
+            raise RunError(f"{where}: split {split!r:.40} is none of {', '.join(SPLITS)}; correct it")
+        tags = {name: shown(row[name]).strip() for name in args.tag} | (
+            {"source": shown(row[args.source]).strip()} if args.source else {})
+        cases.append({"id": case_id, "split": split, "input": asked,
+                      "expected": expected_of(row[args.expected], args, where),
+                      "tags": {name: value for name, value in tags.items() if value}})
+    if not cases:
+        raise RunError(f"{args.table}: no row; give a table with a row a case")
+    name = args.name or os.path.splitext(os.path.basename(args.table))[0]
+    print(json.dumps({"name": name, "version": args.version, "cases": cases}, indent=1, ensure_ascii=False))
+    return 0
+
+
+def shown(value: Any) -> str:
+    """Return a cell as text: a number's or an object's JSON, nothing for null."""
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)

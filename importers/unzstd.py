@@ -5,10 +5,12 @@
     b'789abcdef'
 
 Python's zipfile reads that method only from 3.14 on: hence this decoder, after RFC 8878, whose words its names follow.
-A few MB/s. Dictionaries and skippable frames are refused, for a zip has none; checksums of frames are passed over, for
+About 5 MB/s. Dictionaries and skippable frames are refused, for a zip has none; checksums of frames are passed over, for
 a zip has its own. Reads and writes no file.
 """
 
+import functools
+from collections.abc import Sequence
 from io import BytesIO
 from itertools import accumulate
 from typing import Any
@@ -25,6 +27,7 @@ FSE: dict[str, tuple[int, int, list[int]]] = {
 # The extra bits of each code of a length, and where it begins: where the range of the code before it ends.
 LENGTH_BITS = [0] * 16 + [1] * 4 + [2, 2, 3, 3, 4, *range(6, 17)]
 MATCH_BITS = [0] * 32 + [1] * 4 + [2, 2, 3, 3, 4, 4, 5, *range(7, 17)]
+WINDOW = 2048  # bits that are held as one number: shifts of a longer one would take longer
 LENGTHS = [*accumulate((1 << bits for bits in LENGTH_BITS), initial=0)]
 MATCHES = [*accumulate((1 << bits for bits in MATCH_BITS), initial=3)]
 
@@ -63,28 +66,28 @@ def number(source: BytesIO, count: int) -> int:
     return int.from_bytes(take(source, count), "little")
 
 
-class Backward:
-    """The bits of a stream that is read from its end, where a 1 marks the first; zeros serve what is read beyond."""
-
-    def __init__(self, data: bytes):
-        self.left = len(data) * 8 - 9 + data[-1].bit_length()  # negative once read beyond
-        self.data = bytes(8) + data
-
-    def read(self, count: int) -> int:
-        self.left -= count
-        at = self.left + 64
-        return int.from_bytes(self.data[at >> 3:(at + count + 7) >> 3], "little") >> (at & 7) & (1 << count) - 1
+def backward(data: bytes) -> tuple[bytes, int]:
+    """Return a stream that is read from its end, and how many bits it has: 64 zeros, then all below the last 1."""
+    return bytes(8) + data, len(data) * 8 + 55 + data[-1].bit_length()
 
 
-def fse_table(accuracy: int, shares: list[int]) -> States:
-    """Return the states of a distribution. A share of -1 is less than one, and has a state at the end."""
+@functools.lru_cache(maxsize=64)
+def spread(accuracy: int, rare: int) -> list[int]:
+    """Return the order in which the shares of a table take its places, the last of which are for rare symbols."""
     size = 1 << accuracy
     step = (size >> 1) + (size >> 3) + 3
+    return [i * step % size for i in range(size) if i * step % size < size - rare]
+
+
+def fse_table(accuracy: int, shares: Sequence[int]) -> States:
+    """Return the states of a distribution. A share of -1 is less than one, and has a state at the end."""
     rare = [symbol for symbol, share in enumerate(shares) if share == -1]
     common = [symbol for symbol, share in enumerate(shares) for _ in range(share)]
-    places = [i * step % size for i in range(size) if i * step % size < size - len(rare)]
-    count, states = [abs(share) for share in shares], []
-    for symbol in [symbol for _, symbol in sorted(zip(places, common))] + rare[::-1]:
+    symbols = [0] * len(common) + rare[::-1]
+    for place, symbol in zip(spread(accuracy, len(rare)), common):
+        symbols[place] = symbol
+    size, count, states = 1 << accuracy, [abs(share) for share in shares], []
+    for symbol in symbols:
         bits = accuracy + 1 - count[symbol].bit_length()
         states.append((symbol, bits, (count[symbol] << bits) - size))
         count[symbol] += 1
@@ -121,30 +124,41 @@ def read_huffman(source: BytesIO) -> Codes:
     else:
         packed = BytesIO(take(source, size))
         accuracy, states = read_fse(packed, 6)
-        bits = Backward(packed.read())
-        now, other, weights = bits.read(accuracy), bits.read(accuracy), []
-        while bits.left >= 0 and len(weights) < 255:  # two states take turns
+        stream, left = backward(packed.read())
+        bits, weights = int.from_bytes(stream, "little"), []
+        now, other = (bits >> left - accuracy * n & (1 << accuracy) - 1 for n in (1, 2))
+        left -= 2 * accuracy
+        while left >= 64 and len(weights) < 255:  # two states take turns
             symbol, more, base = states[now]
             weights.append(symbol)
-            now, other = other, base + bits.read(more)
+            left -= more
+            now, other = other, base + (bits >> left & (1 << more) - 1)
         weights.append(states[now][0])
     total = sum(1 << weight >> 1 for weight in weights)
     width = total.bit_length()
     weights.append(((1 << width) - total).bit_length())  # the last weight is what fills the table
-    codes = [(symbol, width + 1 - weight) for weight in range(1, width + 1)
-             for symbol, other in enumerate(weights) if other == weight for _ in range(1 << weight >> 1)]
+    codes = []
+    for weight in range(1, width + 1):
+        for symbol, other in enumerate(weights):
+            if other == weight:
+                codes += [(symbol, width + 1 - weight)] * (1 << weight >> 1)
     if len(codes) != 1 << width or width > 11:
         raise ValueError("a Huffman table that does not fit")
     return width, codes
 
 
 def huffman_symbols(data: bytes, huffman: Codes, count: int) -> bytes:
-    bits, out, (width, codes) = Backward(data), bytearray(), huffman
-    for _ in range(count):
-        symbol, used = codes[bits.read(width)]
-        bits.left += width - used
-        out.append(symbol)
-    if bits.left:
+    (stream, left), out, (width, codes) = backward(data), bytearray(), huffman
+    mask = (1 << width) - 1
+    while len(out) < count:
+        begin = max(0, left - WINDOW) >> 3
+        window, left = int.from_bytes(stream[begin:(left + 7) >> 3], "little"), left - 8 * begin
+        for _ in range(min(count - len(out), left // width or count)):
+            symbol, used = codes[window >> left - width & mask]  # a ValueError beyond the last bit
+            left -= used
+            out.append(symbol)
+        left += 8 * begin
+    if left != 64:
         raise ValueError("a Huffman stream of another length")
     return bytes(out)
 
@@ -165,6 +179,11 @@ def read_literals(source: BytesIO, state: dict[str, Any]) -> bytes:
     return parts + huffman_symbols(packed.read(), state["codes"], size - len(parts))
 
 
+@functools.cache
+def predefined(name: str) -> States:
+    return fse_table(*FSE[name][1:])
+
+
 def read_block(source: BytesIO, out: bytearray, frame: int, state: dict[str, Any]) -> None:
     """Append a compressed block to out, whose frame began at a place."""
     literals, count = read_literals(source, state), number(source, 1)
@@ -175,32 +194,50 @@ def read_block(source: BytesIO, out: bytearray, frame: int, state: dict[str, Any
         return
     modes = number(source, 1)
     for name, shift in (("length", 6), ("offset", 4), ("match", 2)):
-        mode, (largest, accuracy, shares) = modes >> shift & 3, FSE[name]
+        mode, largest = modes >> shift & 3, FSE[name][0]
         if mode < 3:  # else the table of the block before
-            state[name] = (fse_table(accuracy, shares) if mode == 0 else
+            state[name] = (predefined(name) if mode == 0 else
                            (0, [(number(source, 1), 0, 0)]) if mode == 1 else read_fse(source, largest))
-    read = (bits := Backward(source.read())).read
+    out += literals[copy_sequences(source.read(), count, literals, out, frame, state):]
+
+
+def copy_sequences(data: bytes, count: int, literals: bytes, out: bytearray, frame: int, state: dict[str, Any]) -> int:
+    """Append to out what the sequences of a block say; return how many literals they used."""
+    stream, left = backward(data)
+    bits = int.from_bytes(stream, "little")
     (l_accuracy, lengths), (o_accuracy, offsets), (m_accuracy, matches) = (state[name] for name in FSE)
-    l_state, o_state, m_state = read(l_accuracy), read(o_accuracy), read(m_accuracy)
+    l_state = bits >> left - l_accuracy & (1 << l_accuracy) - 1
+    left -= l_accuracy + o_accuracy
+    o_state = bits >> left & (1 << o_accuracy) - 1
+    left -= m_accuracy
+    m_state = bits >> left & (1 << m_accuracy) - 1
     used, limit, last = 0, len(out) + (1 << 17), state["offsets"]
     for more in range(count - 1, -1, -1):
         (l_code, l_bits, l_base), (m_code, m_bits, m_base) = lengths[l_state], matches[m_state]
         o_code, o_bits, o_base = offsets[o_state]
-        offset = (1 << o_code) + read(o_code)
-        match = MATCHES[m_code] + read(MATCH_BITS[m_code])
-        length = LENGTHS[l_code] + read(LENGTH_BITS[l_code])
+        left -= o_code
+        offset = (1 << o_code) + (bits >> left & (1 << o_code) - 1)
+        left -= MATCH_BITS[m_code]
+        match = MATCHES[m_code] + (bits >> left & (1 << MATCH_BITS[m_code]) - 1)
+        left -= LENGTH_BITS[l_code]
+        length = LENGTHS[l_code] + (bits >> left & (1 << LENGTH_BITS[l_code]) - 1)
         if more:
-            l_state, m_state, o_state = l_base + read(l_bits), m_base + read(m_bits), o_base + read(o_bits)
+            left -= l_bits
+            l_state = l_base + (bits >> left & (1 << l_bits) - 1)
+            left -= m_bits
+            m_state = m_base + (bits >> left & (1 << m_bits) - 1)
+            left -= o_bits
+            o_state = o_base + (bits >> left & (1 << o_bits) - 1)
         again = offset - 1 + (not length)  # which of the last three; after no literals the first is meant by none
         last.insert(0, offset - 3 if offset > 3 else last[0] - 1 if again > 2 else last.pop(again))
         back = last[0]
         del last[3:]
         out += literals[used:used + length]
         used += length
-        begin = len(out) - back
-        if begin < frame or back < 1 or used > len(literals) or len(out) + match > limit:
+        start = len(out) - back
+        if start < frame or back < 1 or used > len(literals) or len(out) + match > limit:
             raise ValueError("a sequence beyond its block or frame")
-        out += out[begin:begin + match] if back >= match else (out[begin:] * (match // back + 1))[:match]
-    if bits.left:
+        out += out[start:start + match] if back >= match else (out[start:] * (match // back + 1))[:match]
+    if left != 64:
         raise ValueError("sequences of another length")
-    out += literals[used:]
+    return used

@@ -391,7 +391,8 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
          timer: Callable[[], float] = time.monotonic, wait: Callable[[float], Any] | None = None) -> int:
     """Run the command; clock tells the time of day, timer measures, wait makes the pauses between retries."""
     args = build_parser().parse_args(argv)
-    out = args.out or os.path.join("runs", os.path.splitext(os.path.basename(args.log))[0] + ".json")
+    default = os.path.join("runs", os.path.splitext(os.path.basename(args.log))[0] + ".json")
+    out = ("a run record", default if args.out is None else args.out)
     if args.workers < 1 or args.retries < 0 or args.timeout is not None and not 0 < args.timeout < 1e9:
         raise RunError("--workers is at least 1, --retries at least 0, --timeout above 0; correct the option")
     shard = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", args.shard)
@@ -399,9 +400,7 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     if not 1 <= k <= n:
         raise RunError(f"--shard {args.shard}: give K/N with K from 1 to N, for example 1/4")
     if n == 1:
-        files.check_folder(out, args.cases)
-        if os.path.realpath(out) == os.path.realpath(args.log):
-            raise RunError(f"the run record would take the place of its log, {out}; name another file with --out")
+        files.check_outputs([out], [args.cases, args.log])
     task, case_set = harness.load_task(args.task), harness.load_cases(args.cases)
     system = harness.load_system(args.system)
     harness.check_cases(case_set, task, args.cases)
@@ -419,6 +418,8 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
                                 harness.utc(clock()), None if n == 1 else f"{k}/{n}", args.workers)
     if args.seeds != harness.SEED_RULES[0]:
         header["seeds"] = args.seeds
+    if n == 1:
+        files.check_outputs([out], [args.cases, args.log], header)
     with contextlib.closing(LogWriter(args.log, args.resume, header, units)) as writer:
         if not writer.sealed:
             record(args, system, task, units, writer, clock, timer, wait, header)
@@ -430,10 +431,10 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
         return 0
     run = harness.replay([log], case_set, task)
     try:
-        files.write(out, harness.record_text(run))
+        files.write(*out, harness.record_text(run), run["manifest"])
     except RunError as error:
         raise RunError(f"{error}; {args.log} is whole: make its record with harness.py replay") from None
-    print(files.line_of(f"{harness.format_counts(run)}; wrote {args.log} and {out}"))
+    print(files.line_of(f"{harness.format_counts(run)}; wrote {args.log} and {out[1]}"))
     return 0
 
 

@@ -560,13 +560,13 @@ def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: 
     if args.table:
         print(text.text_report(comparison, **text.terminal_settings(sys.stdout)), end="")
     if args.markdown:
-        files.write(args.markdown, text.markdown_report(comparison))
+        files.write("a Markdown report", args.markdown, text.markdown_report(comparison))
     if args.html:
         if isinstance(source, Pair):
             html = page.html_report(comparison, page.pair_panel(source), [])
         else:
             html = page.html_report(comparison, page.record_panel(*source), [run["manifest"] for run in source[:2]])
-        files.write(args.html, html)
+        files.write("a page", args.html, html)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -581,11 +581,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.json and args.table:
         parser.error("--json and --table both print to stdout; choose one")
     inputs = [path for _, path in args.trials] if args.trials else [args.baseline, args.candidate, args.cases]
-    for path in filter(None, (args.out, args.markdown, args.html)):
-        files.check_folder(path, *inputs)
+    outputs = [("a comparison", args.out), ("a Markdown report", args.markdown), ("a page", args.html)]
+    files.check_outputs(outputs, inputs)
     comparison, source = read_inputs(args, options)
     if args.out:
-        files.write(args.out, format_json(comparison))
+        files.write("a comparison", args.out, format_json(comparison))
     print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")
     if args.table or args.markdown or args.html:
         write_reports(args, comparison, source)

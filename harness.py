@@ -32,8 +32,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from core.files import (
-    LIST, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_folder, command_parser,
-    decode, expect, identify, json_line, kind_of, line_of, parse_json, read_bytes, write,
+    LIST, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_outputs, command_parser,
+    decode, expect, identify, json_line, kind_of, line_of, parse_json, read_bytes, stream_of, write,
 )
 from core.files import read_json as read_json
 
@@ -683,12 +683,12 @@ def run_offline(system: Any, task: Task, case_set: CaseSet, splits: Sequence[str
 
 def save(record: dict[str, Any], path: str) -> None:
     """Write a run record, and print its counts: not among the record where that goes to stdout."""
-    write(path, record_text(record))
-    print(line_of(f"{format_counts(record)}; wrote {path}"), file=sys.stderr if path == "/dev/stdout" else sys.stdout)
+    write("a run record", path, record_text(record), record["manifest"])
+    print(line_of(f"{format_counts(record)}; wrote {path}"), file=sys.stderr if stream_of(path) == 1 else sys.stdout)
 
 
 def cmd_run(args: argparse.Namespace) -> None:
-    check_folder(args.out, args.cases)
+    check_outputs([("a run record", args.out)], [args.cases])
     task, case_set, system = load_task(args.task), load_cases(args.cases), load_system(args.system)
     check_cases(case_set, task, args.cases)
     configure(system, task, case_set.of([args.split]), args.prompt, args.system_option)
@@ -696,7 +696,7 @@ def cmd_run(args: argparse.Namespace) -> None:
 
 
 def cmd_replay(args: argparse.Namespace) -> None:
-    check_folder(args.out, args.cases, *args.logs)
+    check_outputs([("a run record", args.out)], [args.cases, *args.logs])
     case_set, logs = load_cases(args.cases), [read_log(path) for path in args.logs]
     task = load_task(logs[0].header["task"]["name"])
     check_cases(case_set, task, args.cases)

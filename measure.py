@@ -197,7 +197,7 @@ def make_runs(folder: str, n: int) -> list[str]:
                           "expected": right,
                           "tags": {"language": "es" if variant == "translation" else "en", "variant": variant} | tags})
     paths = [os.path.join(folder, name) for name in ("cases.json", "baseline.json", "candidate.json")]
-    files.write(paths[0], json.dumps({"name": "synthetic", "version": "1", "cases": cases}))
+    files.write("a synthetic case set", paths[0], json.dumps({"name": "synthetic", "version": "1", "cases": cases}))
     case_set, task = harness.load_cases(paths[0]), harness.load_task("triage_task")
     for path in paths[1:]:
         header = harness.run_header(case_set, task, ["dev"], 5, harness.load_system("triage_task:rules"), None, "")
@@ -209,7 +209,7 @@ def make_runs(folder: str, n: int) -> list[str]:
                     "seed": harness.trial_seed(trial), "output": right if rng.random() < chance else wrong,
                     "metadata": {"prompt_eval_count": 135, "eval_count": rng.randint(14, 19)},
                     "elapsed_s": round(rng.uniform(1, 3), 3), "at": harness.utc(rng.random() * 1e6)}
-        files.write(path, harness.record_text(harness.make_record(header, case_set, task, outcomes)))
+        files.write("a run record", path, harness.record_text(harness.make_record(header, case_set, task, outcomes)))
     return paths
 
 

@@ -54,10 +54,10 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> tuple[lis
     return page.record_panel(*records, case_set), [record["manifest"] for record in records]
 
 
-def make(args: argparse.Namespace) -> list[tuple[str | None, str]]:
-    """Return what the command asks for: (the file it goes to, None for stdout, and its text)."""
+def make(args: argparse.Namespace) -> list[tuple[str, str | None, str]]:
+    """Return what the command asks for: (its kind, the file it goes to, None for stdout, and its text)."""
     comparisons = [read_comparison(path) for path in args.comparison]
-    asked: list[tuple[str | None, Any]] = []
+    asked: list[tuple[str, str | None, str]] = []
     if len(comparisons) > 1:
         def told(minus: str = "-") -> words.Story:
             return words.sheet(comparisons, args.comparison, args.pages or (), minus)
@@ -67,12 +67,12 @@ def make(args: argparse.Namespace) -> list[tuple[str | None, str]]:
         def told(minus: str = "-") -> words.Story:
             return words.Words(comparisons[0], minus).story()
     if args.table or not (args.markdown or args.html):
-        asked.append((None, text.story_text(told(), **text.terminal_settings(sys.stdout))))
+        asked.append(("", None, text.story_text(told(), **text.terminal_settings(sys.stdout))))
     if args.markdown:
-        asked.append((args.markdown, text.story_markdown(told())))
+        asked.append(("a Markdown report", args.markdown, text.story_markdown(told())))
     if args.html:
         several = len(comparisons) > 1
-        asked.append((args.html, page.story_html(told("−")) if several else
+        asked.append(("a page", args.html, page.story_html(told("−")) if several else
                       page.html_report(comparisons[0], panel, manifests)))
     return asked
 
@@ -101,18 +101,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--runs goes with one comparison")
     if args.pages and (len(args.pages) != len(args.comparison) or len(args.comparison) == 1):
         parser.error("--pages takes one page for each of several comparisons")
-    for path in filter(None, (args.markdown, args.html)):
-        files.check_folder(path, *args.comparison, *args.runs or (), *[args.cases] * bool(args.cases))
+    files.check_outputs([("a Markdown report", args.markdown), ("a page", args.html)],
+                        [*args.comparison, *(args.runs or ()), *[args.cases] * bool(args.cases)])
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
         made = make(args)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.comparison[0]}: not a whole comparison ({type(error).__name__}: {error}); "
                              "make it again with compare.py") from error
-    for path, shown in made:
+    for kind, path, shown in made:
         if path is None:
             sys.stdout.write(shown)
         else:
-            files.write(path, shown)
+            files.write(kind, path, shown)
     return 0
 
 

@@ -427,12 +427,13 @@ class CommandTest(unittest.TestCase):
             Fraction(1, 10 ** 6), Fraction(1, 10 ** 5), None, None, 3))
 
     def test_refused_input_leaves_every_file_as_it_was(self):
-        out = self.save("comparison.json", "kept\n")
+        kept = '{"comparison_version": "0"}\n'
+        out = self.save("comparison.json", kept)
         status, stdout, stderr = self.command("old", "newer", "--trials", self.simple_log(), "--out", out)
         self.assertEqual((status, stdout), (1, ""))
         self.assertRegex(stderr, r"\Aerror: .*'newer'.*new, old\n\Z")
         with open(out, encoding="utf-8") as file:
-            self.assertEqual(file.read(), "kept\n")
+            self.assertEqual(file.read(), kept)
 
     def test_the_seed_serves_whatever_is_sampled(self):
         rng = random.Random(2)
@@ -464,6 +465,27 @@ class CommandTest(unittest.TestCase):
                 self.assertIn("it is read as well", stderr)
         with open(log, "rb") as file:
             self.assertEqual(file.read(), before)
+
+    def test_earlier_outputs_are_replaced_and_other_files_are_not(self):
+        log, outputs = self.simple_log(), (("--out", "c.json"), ("--html", "c.html"), ("--markdown", "c.md"))
+        argv = ("old", "new", "--trials", log, *(part for flag, name in outputs for part in (flag, self.path(name))))
+        for _ in range(2):
+            self.assertEqual(self.command(*argv)[0], 0)
+        for flag, name in outputs:
+            for other in ("c.json", "c.html", "c.md", "cases-robustness.json", "README.md"):
+                path = here(other) if other not in dict(outputs).values() else self.path(other)
+                with open(path, "rb") as file:
+                    before = file.read()
+                if other != name:
+                    status, _, stderr = self.command("old", "new", "--trials", log, flag, path)
+                    self.assertEqual(status, 1)
+                    self.assertIn(f"cannot write {path}: it is ", stderr)
+                    with open(path, "rb") as file:
+                        self.assertEqual(file.read(), before)
+            self.assertEqual(self.command("old", "new", "--trials", log, flag, "")[0], 1)
+        both = ("--out", self.path("x"), "--html", self.path("x"))
+        self.assertEqual(self.command("old", "new", "--trials", log, *both)[0], 1)
+        self.assertFalse(os.path.exists(self.path("x")))
 
     def test_missing_folder_is_told_before_any_work(self):
         out = self.path("none/c.json")

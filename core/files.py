@@ -22,7 +22,7 @@ import tempfile
 import textwrap
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 TOOL_VERSION = "1.0.0"
@@ -140,47 +140,108 @@ def json_line(value: Any) -> str:
                        "return text, finite numbers, lists and objects") from None
 
 
-def check_folder(path: str, *inputs: str) -> None:
-    """Raise RunError unless a file can be made at path, none of the inputs and no log: before the work, not after."""
-    target = os.path.realpath(path)  # as write() will find it: "x/" and "" name more than they seem to
+# === Outputs ===
+
+# How what report.py makes begins and ends.
+_OURS = {"a page": rb"<!doctype html>\n<html lang=.*\n<footer><p>Made by report\.py .*</body>\n</html>\n",
+         "a Markdown report": rb"### .*\n<sub>Made (by|from) [^\n]*</sub>\n(\nWhat does not fit [^\n]*\n)?"}
+_MOST = 2**28  # bytes of a file that is looked into
+
+
+def stream_of(path: str) -> int | None:
+    """Return the number of the stream that /dev/stdout, /dev/fd/N, /proc/self/fd/N or a link to one names, or None."""
+    for _ in range(9):  # links
+        folder, name = os.path.split(path)
+        if name.isdecimal() and re.fullmatch(rf"/dev/fd|/proc/{os.getpid()}(/task/\d+)?/fd", os.path.realpath(folder)):
+            return int(name)
+        if not os.path.islink(path):
+            break
+        path = os.path.join(folder, os.readlink(path))
+    return None
+
+
+def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[str] = (), manifest: Any = None) -> None:
+    """Raise RunError unless each (kind, path) can be written: before the work, not after. A path None is no output.
+
+    A file that exists is replaced only where it is empty or an earlier output of the same kind: "a comparison", "a run
+    record", "a page" or "a Markdown report"; a run record only by one with the case set, task and system of manifest,
+    where that is given. Nothing that is read, and nothing twice, is written.
+    """
+    named = [(kind, path, stream_of(path)) for kind, path in outputs if path is not None]
+    places = [os.path.realpath(path) if stream is None else stream for _, path, stream in named]
+    for (kind, path, stream), place in zip(named, places):
+        reason = _refusal(path, kind, inputs, manifest) if stream is None else ""
+        if places.count(place) > 1:
+            reason = "it is named for two outputs; give each a file of its own"
+        if reason:
+            raise RunError(f"cannot write {path or repr(path)}: {reason}")
+
+
+def _refusal(path: str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
+    """Return why a file is not written, and what to do; "" where it can be."""
+    target = os.path.realpath(path)  # as write() will find it: "x/" names more than it seems to
+    if not path or os.path.isdir(target):
+        return f"it is {'a folder' if path else 'no name'}; name a file"
     if not os.path.isdir(os.path.dirname(target)):
-        raise RunError(f"cannot write {path}: there is no folder {os.path.dirname(target)}; make it first")
-    if os.path.isdir(target):
-        raise RunError(f"cannot write {path}: it is a folder; name a file")
-    if any(os.path.exists(target) and os.path.exists(name) and os.path.samefile(target, name) for name in inputs):
-        raise RunError(f"cannot write {path}: it is read as well; name another file")
-    if os.path.isfile(target) and read_bytes(target, len(LOG_START)) == LOG_START:
-        raise RunError(f"cannot write {path}: it is a log; name another file")
+        return f"there is no folder {os.path.dirname(target)}; make it first"
+    if any(os.path.realpath(name) == target or os.path.exists(name) and os.path.exists(target)
+           and os.path.samefile(name, target) for name in inputs):
+        return "it is read as well; name another file"
+    data = read_bytes(target, _MOST) if os.path.isfile(target) else b""
+    if not data or kind in _OURS and re.fullmatch(_OURS[kind], data, re.DOTALL):
+        return ""
+    found, other = "a file of another kind", []
+    with contextlib.suppress(RunError):
+        found, value = identify(data, path)
+        if found == "a run record" and manifest:
+            other = [what for what in ("case_set", "task", "system") if _known(value["manifest"], what) != _known(
+                manifest, what)]
+    if found == kind and not other:
+        return ""
+    found += f" of another {other[0].replace('_', ' ')}" if other else ""
+    return f"it is {found}, and only {kind} made before is replaced; name another file"
 
 
-def write(path: str, text: str) -> None:
+def _known(manifest: Any, what: str) -> Any:
+    found = manifest.get(what) if isinstance(manifest, dict) else None
+    return {**found, "mode": None} if isinstance(found, dict) else found  # a log that is replayed was live
+
+
+def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
     """Write a text file beside its place and rename it into it, so that no reader ever meets half a file.
 
-    Raises RunError, and leaves what was there, where that fails or check_folder refuses. A device or a pipe is written
-    as it is.
+    Raises RunError, and leaves what was there, where that fails or check_outputs refuses. The file keeps the mode that
+    it had. A device, a pipe or a stream is written as it is.
     """
-    check_folder(path)
-    if path == "/dev/stdout":  # the stream itself: where it is a file, a second opening would start at its beginning
+    check_outputs([(kind, path)], (), manifest)
+    stream, target, beside = stream_of(path), os.path.realpath(path), ""
+    if stream == 1:  # in its order among what is printed
         sys.stdout.write(text)
         return
     data = text.encode("utf-8", "backslashreplace")
-    target = os.path.realpath(path)
-    beside = f"{target}.{os.getpid()}.tmp"
     try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "wb") as device:
+        if stream is not None or os.path.exists(path) and not os.path.isfile(path):
+            with open(path if stream is None else stream, "wb", closefd=stream is None) as device:
                 device.write(data)
             return
-        with open(beside, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else 0o666 & ~_umask()
+        file, beside = tempfile.mkstemp(".tmp", ".", os.path.dirname(target))  # new, and no link that somebody laid
+        with open(file, "wb"):
+            _write_all(file, data)
+        os.chmod(beside, mode)
         os.replace(beside, target)
     except OSError as error:
-        raise RunError(f"cannot write {path}: {error.strerror}; free the space or name another file") from None
+        if stream != 2 or not isinstance(error, BrokenPipeError):  # who reads stderr may leave it
+            raise RunError(f"cannot write {path}: {error.strerror}; free the space or name another file") from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(beside)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _write_all(descriptor: int, data: bytes | bytearray) -> None:

@@ -801,7 +801,7 @@ class KillTest(Folder):
         for _ in range(12):
             os.path.exists(self.log) and os.unlink(self.log)
             lives = 1
-            while not self.life(dice.randrange(900)):
+            while not self.life(dice.randrange(dice.choice((900, 9000)))):
                 lives += 1
                 self.assertLess(lives, 500)
             self.assertEqual(self.bytes(), expected)
@@ -813,7 +813,7 @@ class KillTest(Folder):
         self.assertFalse(self.life(0))  # in the fsync of LOG.torn
         self.assertFalse(self.life(1))  # in the truncation
         self.assertEqual(self.bytes(), torn)
-        self.assertTrue(self.life(1000))
+        self.assertTrue(self.life(1_000_000))
         self.assertEqual(self.bytes(), expected)
         self.assertIn(torn[torn.rfind(b"\n") + 1:], self.bytes(f"{self.log}.torn"))
 
@@ -1176,13 +1176,29 @@ class CommandTest(Folder):
                             (("--shard", "2"), "give K/N"), (("--shard=-1/-1",), "give K/N"),
                             (("--split", "heldout"), "no case in heldout"),
                             (("--shard", "1/" + "9" * 5000), "give K/N"),
-                            (("--out", self.log), "would take the place of"),
+                            (("--out", self.log), "it is read as well"), (("--out", ""), "it is no name"),
                             (("--out", self.cases), "it is read as well"),
                             (("--out", self.path("no/run.json")), "no folder")):
             with self.subTest(more=more):
                 system = System()
                 self.assert_refused(self.record(*more, system=system), words)
                 self.assertEqual((os.listdir(self.folder), system.calls), (["cases.json"], []))
+
+    def test_a_record_of_another_run_is_found_before_the_first_trial_and_one_of_the_same_is_replaced(self):
+        self.record()
+        for number, log in enumerate(("again.jsonl", "third.jsonl")):
+            self.assertEqual(self.record("--trials", str(2 + number), log=self.path(log)).status, 0)
+        kept, other = self.bytes(self.out), System()
+        other.version = "2"
+        self.assert_refused(self.record(system=other, log=self.path("other.jsonl")), "a run record of another system")
+        self.write_cases(4)
+        self.assert_refused(self.record(log=self.path("other.jsonl")), "a run record of another case set")
+        with open(self.out, "w") as file:
+            file.write("# a README")
+        self.write_cases()
+        self.assert_refused(self.record(system=other, log=self.path("other.jsonl")), "a file of another kind")
+        self.assertEqual((other.calls, os.path.exists(self.path("other.jsonl"))), ([], False))
+        self.assertNotEqual(kept, self.bytes(self.out))
 
     def test_a_system_of_one_s_own_may_warn_and_fail_to_answer(self):
         class Odd(System):

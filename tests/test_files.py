@@ -11,6 +11,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 from unittest import mock
@@ -18,9 +19,21 @@ from unittest import mock
 from core import files
 from core.files import CaseError, RunError
 from harness import Unavailable
-from tests.test_harness import HERE, FolderTest
+from tests.test_harness import CASES, HERE, FolderTest, demo_log
 
 ENTRIES = ("compare.py", "bench.py", "harness.py", "convert.py", "collector.py", "report.py", "measure.py")
+
+
+OLD, NEW = ('{"comparison_version": "%d"}\n' % number for number in (1, 2))
+RECORD = {"manifest": {"case_set": {"name": "c", "sha256": "1"}, "task": {"name": "t", "sha256": "2"},
+                       "system": {"name": "s", "version": "1", "mode": "replay"}}, "summary": {}, "results": []}
+PAGE = "<!doctype html>\n<html lang='en'>\n<footer><p>Made by report.py 1</p></footer>\n</body>\n</html>\n"
+MARKDOWN = "### Better\n\nwords\n\n<sub>Made by report.py</sub>\n"
+OLD_MARKDOWN = ["### Better: b against a\n\n<sub>Made from x</sub>\n" + end for end in ("", "\nWhat does not fit is out.\n")]
+
+
+def write(path, text):
+    files.write("a comparison", path, text)
 
 
 class WriteTest(FolderTest):
@@ -29,7 +42,7 @@ class WriteTest(FolderTest):
 
     def test_the_text_is_written_and_nothing_is_left_beside_it(self):
         before = set(os.listdir())
-        files.write("new.txt", "caf\u00e9\n\ud800")
+        write("new.txt", "caf\u00e9\n\ud800")
         self.assertEqual(self.load("new.txt"), b"caf\xc3\xa9\n\\ud800")
         self.assertEqual(set(os.listdir()) - before, {"new.txt"})
 
@@ -37,58 +50,137 @@ class WriteTest(FolderTest):
         os.symlink("log.jsonl", "link")
         os.symlink("nowhere/x", "astray")
         for path, says in (("log.jsonl", "it is a log"), ("log.jsonl/", "it is a log"), ("link", "it is a log"),
-                           ("", "it is a folder"), ("./", "it is a folder"), ("astray", "there is no folder")):
+                           ("", "it is no name"), ("./", "it is a folder"), ("astray", "there is no folder")):
             before = sorted(os.listdir()), self.load("log.jsonl")
             with self.subTest(path), self.assertRaisesRegex(RunError, says):
-                files.write(path, "over it")
+                write(path, "over it")
             self.assertEqual((sorted(os.listdir()), self.load("log.jsonl")), before)
 
-    def test_permissions_follow_the_umask(self):
+    def test_a_new_file_follows_the_umask_and_a_replaced_one_keeps_its_mode(self):
         self.addCleanup(os.umask, os.umask(0o027))
-        files.write("new.txt", "x")
+        write("new.txt", OLD)
         self.assertEqual(self.mode("new.txt"), 0o640)
-        os.umask(0o002)
-        files.write("new.txt", "y")
-        self.assertEqual(self.mode("new.txt"), 0o664)
+        for mode in (0o600, 0o664):
+            os.chmod("new.txt", mode)
+            write("new.txt", NEW)
+            self.assertEqual(self.mode("new.txt"), mode)
 
     def test_a_symbolic_link_stays_one(self):
         os.mkdir("far")
-        self.save("far/target.txt", "old")
+        self.save("far/target.txt", OLD)
         os.symlink("far/target.txt", "link.txt")
         os.symlink("far/nothing-yet.txt", "dangling.txt")
         for link in ("link.txt", "dangling.txt"):
-            files.write(link, "new")
+            write(link, NEW)
             self.assertTrue(os.path.islink(link))
         self.assertEqual(sorted(os.listdir("far")), ["nothing-yet.txt", "target.txt"])
-        self.assertEqual([self.load(f"far/{name}") for name in os.listdir("far")], [b"new", b"new"])
+        self.assertEqual([self.load(f"far/{name}").decode() for name in os.listdir("far")], [NEW, NEW])
 
     def test_a_write_that_fails_leaves_what_was_there(self):
-        self.save("good.txt", "good")
+        self.save("good.txt", OLD)
         before = self.files()
         for step in ("fsync", "replace"):
             full = mock.patch.object(os, step, side_effect=OSError(28, "No space left on device"))
             with full, self.assertRaises(RunError) as caught:
-                files.write("good.txt", "half")
+                write("good.txt", NEW)
             self.assertIn("cannot write good.txt: No space left on device", str(caught.exception))
             self.assertEqual(self.files(), before)
         with mock.patch.object(os, "fsync", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
-            files.write("good.txt", "half")
+            write("good.txt", NEW)
         self.assertEqual(self.files(), before)
 
     def test_no_reader_meets_half_a_file(self):
-        self.save("good.txt", "good")
+        self.save("good.txt", OLD)
         seen = []
         with mock.patch.object(os, "fsync", side_effect=lambda descriptor: seen.append(self.load("good.txt"))):
-            files.write("good.txt", "better")
-        self.assertEqual((seen, self.load("good.txt")), ([b"good"], b"better"))
+            write("good.txt", NEW)
+        self.assertEqual((seen, self.load("good.txt")), ([OLD.encode()], NEW.encode()))
+
+    def test_what_a_killed_command_left_and_what_others_laid_there_does_no_harm(self):
+        self.save("victim", "kept")
+        real, laid = tempfile._get_candidate_names(), iter(("one", "two", "three"))
+        self.save(".one.tmp", "left")
+        os.symlink("victim", ".two.tmp")
+        with mock.patch.object(tempfile, "_get_candidate_names", lambda: itertools.chain(laid, real)):
+            write("new.txt", NEW)
+        self.assertEqual((self.load("victim"), self.load(".one.tmp"), self.load("new.txt")),
+                         (b"kept", b"left", NEW.encode()))
 
     def test_a_pipe_is_written_as_it_is(self):
         os.mkfifo("pipe")
         reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
-        files.write("pipe", "through")
+        write("pipe", "through")
         self.assertEqual(os.read(reader, 100), b"through")
         self.assertTrue(stat.S_ISFIFO(os.stat("pipe").st_mode))
+
+    def test_streams_are_written_to_and_never_replaced(self):
+        os.symlink("/dev/stderr", "err")
+        script = ("import os, sys; from core import files; os.chdir(sys.argv[1]); sys.exit(files.run_command("
+                  "lambda: print('line') or files.write('a page', sys.argv[2], 'text\\n') or 0))")
+        ways = "/dev/fd/3", "/proc/self/fd/3", "/dev/stderr", "/dev/fd/2", "err", "/dev/stdout", "/dev/fd/1"
+        for words, unbuffered in zip(ways, itertools.cycle((False, True))):
+            self.save("out", "before\n")
+            number = 3 if words.endswith("3") else 1 if words.endswith(("1", "out")) else 2
+            done = python("-c", script, self.folder, words, unbuffered=unbuffered,
+                          shell=f"exec {number}>>{self.folder}/out")
+            with self.subTest(words):
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(self.load("out"), b"before\n" + b"line\n" * (number == 1) + b"text\n")
+        with self.assertRaisesRegex(RunError, "cannot write /dev/fd/987: Bad file descriptor"):
+            write("/dev/fd/987", NEW)
+
+
+class ReplaceTest(FolderTest):
+    """A file that exists is replaced by an output of its own kind, and by nothing else."""
+
+    def test_each_kind_replaces_its_own_and_nothing_else(self):
+        records = [json.dumps({**RECORD, "manifest": {**RECORD["manifest"], what: {"name": "other", "sha256": "9"}}})
+                   for what in ("case_set", "task", "system")]
+        made = {"a comparison": OLD, "a run record": json.dumps(RECORD), "a page": PAGE, "a Markdown report": MARKDOWN}
+        others = ("# a README\n", "<!doctype html>\n<html><title>mine</title></html>\n", MARKDOWN + "\nmy notes\n",
+                  "my notes\n" + MARKDOWN, json.dumps(CASES), '{"task_id": "c1", "seed": 0, "config": "a", "score": 1}\n',
+                  "{}", "[]", "\0\1\2", OLD + "x", PAGE + "x", demo_log(), *records)
+        for kind in made:
+            for content in (*made.values(), *others, *OLD_MARKDOWN):
+                with self.subTest(kind=kind, content=content[:40]):
+                    self.save("there", content)
+                    before = self.load("there")
+                    like = RECORD["manifest"] if kind == "a run record" else None
+                    if content == made[kind] or content in OLD_MARKDOWN and kind == "a Markdown report":
+                        files.check_outputs([(kind, "there")], [], like)
+                        files.write(kind, "there", "new", like)
+                        self.assertEqual(self.load("there"), b"new")
+                    else:
+                        for refused in (lambda kind=kind, like=like: files.check_outputs([(kind, "there")], [], like),
+                                        lambda kind=kind, like=like: files.write(kind, "there", "new", like)):
+                            with self.assertRaisesRegex(RunError, "^cannot write there: it is .*; name another file"):
+                                refused()
+                        self.assertEqual(self.load("there"), before)
+
+    def test_an_empty_file_may_be_written(self):
+        self.save("empty", "")
+        write("empty", NEW)
+
+    def test_a_run_record_of_another_system_is_named(self):
+        self.save("run.json", json.dumps(RECORD))
+        live = {**RECORD["manifest"], "system": {**RECORD["manifest"]["system"], "mode": "live"}}
+        files.check_outputs([("a run record", "run.json")], [], live)
+        live["system"]["version"] = "2"
+        with self.assertRaisesRegex(RunError, "a run record of another system"):
+            files.check_outputs([("a run record", "run.json")], [], live)
+
+    def test_an_input_and_an_output_named_twice_are_refused(self):
+        self.save("one", OLD)
+        os.link("one", "hard")
+        os.symlink("one", "soft")
+        for other in ("one", "./one", "hard", "soft"):
+            with self.subTest(other), self.assertRaisesRegex(RunError, "it is read as well"):
+                files.check_outputs([("a comparison", other)], ["one"])
+        os.symlink("new", "link")
+        for one, other in (("new", "new"), ("new", "./new"), ("link", "new"), ("/dev/stdout", "/dev/fd/1")):
+            with self.subTest(other), self.assertRaisesRegex(RunError, "it is named for two outputs"):
+                files.check_outputs([("a comparison", one), ("a page", None), ("a Markdown report", other)])
 
 
 ENDS = """

@@ -353,7 +353,7 @@ class BadArgumentTest(FolderTest):
             self.refused(*argv, says="cases.json: it is read as well; name another file")
         self.save("other.jsonl", demo_log())
         self.refused(*self.replay(out="log.jsonl"), says="cannot write log.jsonl: it is read as well")
-        self.refused(*self.replay(out="other.jsonl"), says="cannot write other.jsonl: it is a log; name another file")
+        self.refused(*self.replay(out="other.jsonl"), says="cannot write other.jsonl: it is a log, and only a run record")
         self.refused(*self.run_rules(out="other.jsonl"), says="cannot write other.jsonl: it is a log")
 
     def test_the_version_is_told(self):

@@ -65,15 +65,15 @@ class Told:
 def write_runs(folder):
     """Write case set, both run records and the comparison into a folder; return their paths in this order."""
     paths = [os.path.join(folder, name) for name in ("cases.json", "v1.json", "v2.json", "comparison.json")]
-    files.write(paths[0], case_set_text())
+    files.write("a case set", paths[0], case_set_text())
     case_set, task = harness.load_cases(paths[0]), harness.load_task("triage_task")
     for path, system in zip(paths[1:], (Told("v1", 3), Told("v2", 4))):
         record = harness.run_offline(system, task, case_set, ["dev"], 3, "2026-10-20T10:00:00.000Z")
-        files.write(path, harness.record_text(record))
+        files.write("a run record", path, harness.record_text(record))
     comparison = sample()
     comparison["case_set"] = {"name": case_set.name, "sha256": case_set.sha256}
     comparison["logs"] = {"baseline": [], "candidate": []}
-    files.write(paths[3], json.dumps(comparison))
+    files.write("a comparison", paths[3], json.dumps(comparison))
     return paths
 
 
@@ -660,7 +660,7 @@ class CommandTest(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def save(self, name, comparison):
-        files.write(self.path(name), json.dumps(comparison))
+        files.write("a comparison", self.path(name), json.dumps(comparison))
         return self.path(name)
 
     def test_comparison_alone_prints_text(self):

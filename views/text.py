@@ -316,7 +316,7 @@ def story_markdown(story: Story) -> str:
     """
     note = ""
     for most in (1000, 500, 200, 100, 50, 20, 10, 5):
-        text = _markdown(story, most) + note
+        text = f"{_markdown(story, most)}{note}\n<sub>Made by report.py</sub>\n"  # so that the next one may replace it
         note = (f"\nWhat does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is left out; "
                 "the comparison's JSON has it all.\n")
         if len(text) <= MARKDOWN_LIMIT:

@@ -9,7 +9,7 @@ The first argument names a file of this folder without its .py; the others are t
 import importlib
 import sys
 
-COMMANDS = ("compare", "report", "convert", "harness", "bench", "collector")
+COMMANDS = ("compare", "report", "convert", "harness", "bench", "collector", "plan")
 
 
 def main() -> int:

@@ -34,7 +34,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 NEED_A_SERVER = ("chat.py", "collector.py", "measure.py", "model_triage.py")  # or show figures that vary
 HALVES = ("gpt-4o.trials01", "gpt-4o.trials23", "--trials", "recorded/taubench-airline-aa.jsonl")
 AT_ONCE = 2  # pages run at the same time
-COMMANDS = ("bench", "collector", "compare", "convert", "harness", "measure", "report")
+COMMANDS = ("bench", "collector", "compare", "convert", "harness", "measure", "plan", "report")
 SCREEN_LINES = 60
 
 

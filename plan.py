@@ -1,0 +1,75 @@
+"""How many sources must be recorded? An answer before the first trial, from a guess of how much sources differ.
+
+    $ python3 plan.py --sd 0.15 --gap 0.05 --margin 0.05
+    sources  enough for
+          6  any claim at all
+         35  a 95% interval that reaches 0.05 to each side
+         73  a true difference of 0.05, found in 80 of 100 repetitions
+         89  "not worse" by more than 0.05 where nothing changed, in about half of the repetitions
+
+--sd is the standard deviation of a source's difference; docs/planning.md says how to guess it. Where every case has its
+own source, read cases for sources. Nothing is read or written. Exit status: 0 done, 2 bad usage.
+"""
+
+import os
+import sys
+
+if sys.version_info < (3, 11):
+    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
+
+import argparse
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from core import decide, files, intervals
+
+
+def sources_to_find(sd: float, gap: float, alpha: Fraction = Fraction(1, 40)) -> int:
+    """Return how many sources find a true difference of `gap` with a power of 80%, each tail at alpha.
+
+    The smallest G with ((t_alpha + t_0.80) * sd / gap)^2 <= G, t with G - 1 degrees of freedom.
+
+    >>> sources_to_find(0.15, 0.05)
+    73
+    """
+    shares = float(1 - alpha), decide.POWER
+    z_sum = sum(map(decide.NORMAL.inv_cdf, shares))
+    count = max(2, math.ceil((z_sum * sd / gap) ** 2))  # t is never below z
+    while (sum(decide.t_quantile(share, count - 1) for share in shares) * sd / gap) ** 2 > count:
+        count += 1
+    return count
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = files.command_parser(__doc__, "plan.py")
+    parser.add_argument("--sd", type=float, required=True, metavar="SD",
+                        help="standard deviation of a source's difference, in score units")
+    parser.add_argument("--gap", type=float, required=True, help="the difference that is worth finding, in score units")
+    parser.add_argument("--margin", type=float, help="the loss that is tolerated, in score units (default: none)")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    sd, gap, margin = args.sd, args.gap, args.margin
+    if not (0 < sd <= 1e6 and sd / 1e3 <= gap <= 1e6 and (margin is None or sd / 1e3 <= margin <= 1e6)):
+        parser.error("--sd, --gap and --margin are above 0, and --gap and --margin at least a thousandth of --sd")
+    rows = [(decide.Limits().sources, "any claim at all"),
+            (intervals.required_pairs(sd, gap), f"a 95% interval that reaches {gap:g} to each side"),
+            (sources_to_find(sd, gap), f"a true difference of {gap:g}, found in 80 of 100 repetitions")]
+    if margin is not None:
+        spread = Fraction(sd)
+        two = decide.Evidence([(1, spread.numerator), (1, -spread.numerator)], spread.denominator)
+        rows.append((decide.sources_for_safety(two, 1, Fraction(margin), decide.Limits().alpha) or 0,
+                     f'"not worse" by more than {margin:g} where nothing changed, in about half of the repetitions'))
+    print("sources  enough for")
+    for count, what in rows:
+        print(f"{max(count, decide.Limits().sources):7,}  {what}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(files.run_command(main))

@@ -8,6 +8,7 @@ Reads the figures of a comparison and the trials they were computed from; writes
 
 import itertools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from core.decide import FEW_CASES, MIN_GROUPS, Number, Record, text
 from core.trials import Pair, Side, Trial
 
 Rule = tuple[str, str, str]    # code, message, advice
+ALIKE = 0.95                   # of the cases with the same output, and two trials are nearly one
 
 
 def warnings(comparison: Record, pair: Pair, members: list[int],
@@ -32,9 +34,15 @@ def warnings(comparison: Record, pair: Pair, members: list[int],
 
 def _size_rules(c: Record) -> Iterator[Rule]:
     unit, groups, cases = c["decision"]["unit"], c["overall"]["source_sign_flip"]["groups"], c["overall"]["cases"]
-    if groups < MIN_GROUPS:
-        yield ("few_groups", f"{unit}s: {groups}, too few for a 95% interval",
-               f"record at least {MIN_GROUPS} {unit}s that differ; variants of the same do not count")
+    needed, sizes = c["decision"]["sources_for_level"], [row["cases"] for row in c["sources"] or []]
+    if groups < needed:
+        level = "a 95% interval" if needed == MIN_GROUPS else "the level that was declared with --look or --among"
+        yield ("few_groups", f"{unit}s: {groups}, too few for {level}",
+               f"record at least {needed} {unit}s that differ; variants of the same do not count")
+    effective = sum(sizes) ** 2 / sum(size * size for size in sizes) if sizes else groups
+    if effective < 2 / 3 * groups:
+        yield ("uneven_sources", f"few sources hold most of the cases: the {groups} count as {text(effective)}",
+               "the sign-flip interval then holds the truth less often than it says; even out the cases of a source")
     if cases < FEW_CASES:
         yield "few_cases", f"cases: {cases}, so that one of them moves the result", f"record at least {FEW_CASES} cases"
     if unit == "case":
@@ -46,13 +54,15 @@ def _size_rules(c: Record) -> Iterator[Rule]:
                "times that by case", "believe the figures by source; buy sources, not cases")
     if c["nothing_moved"]:
         yield ("nothing_moved", f"no case moved, yet up to {text(c['nothing_moved']['excluded_share'])} of all "
-               f"{unit}s may change", "do not call it the same: declare --margin, add cases that tell them apart")
+               f"{unit}s may change", "do not call it the same: " + "declare --margin, " * (not c["decision"]["margin"])
+               + "add cases that tell them apart")
 
 
 def _interval_rules(c: Record) -> Iterator[Rule]:
     overall, flip = c["overall"], c["overall"]["source_sign_flip"]
     slices = {f"{tag}: {value}": part for tag, values in c["slices"].items() for value, part in values.items()}
     moved, cases = overall["better"] + overall["worse"], overall["cases"]
+    luck = c["shared_luck"]["withheld"]                    # then no interval by case is believed
 
     def excludes_0(interval: Sequence[Number] | None) -> bool:
         return interval is not None and not interval[0] <= 0 <= interval[1]
@@ -61,7 +71,10 @@ def _interval_rules(c: Record) -> Iterator[Rule]:
     if moved and (moved < MIN_GROUPS or low == high):
         yield ("degenerate_interval", f"{moved} of {cases} cases moved, too few or too alike to believe a bootstrap "
                "interval of them", "read the changed cases one by one; add cases that are neither easy nor hopeless")
-    if flip["interval_95"] and excludes_0([low, high]) != excludes_0(flip["interval_95"]):
+    if luck:
+        yield ("shared_luck", f"intervals by case and by trial are too narrow: {c['shared_luck']['reason']}",
+               "believe the figures by source; record with bench.py --seeds per-case")
+    elif flip["interval_95"] and excludes_0([low, high]) != excludes_0(flip["interval_95"]):
         yield ("intervals_disagree", "the bootstrap interval by case and the sign-flip interval disagree about 0",
                "believe the sign-flip interval: the decision rests on it")
     sampled = [name for name, method in (("by case", overall["exact_method"]), ("sign-flip", flip["method"]),
@@ -69,10 +82,10 @@ def _interval_rules(c: Record) -> Iterator[Rule]:
                if method.startswith("sampled")]
     if sampled:
         yield ("sampled_not_exact", f"sampled with a seed, not exact: {', '.join(sampled)}",
-               "allow the last digit of an end some play; scores on a common grid (tenths, whole points) help")
+               "with another --seed their ends move by about a fiftieth of the width")
     alone = [name for name, part in slices.items() if excludes_0(part["exact_interval_95"])
              and part["adjusted_p_value"] is not None and part["adjusted_p_value"] >= 0.05]
-    if alone:
+    if alone and not luck:
         yield ("many_slices", f"different when looked at alone, but not among {c['slices_compared']} slices: "
                + ", ".join(alone),
                "read adjusted_p_value; try such a slice on new cases before telling of it")
@@ -102,8 +115,10 @@ def _missing_rules(c: Record) -> Iterator[Rule]:
 
 def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[float | None, ...]) -> Iterator[Rule]:
     sides = {"baseline": pair.baseline, "candidate": pair.candidate}
-    if c["variance"]["sampling"] is None:
+    if any(max(map(len, side.trials)) == 1 for side in pair.sides):
         yield ("one_trial", "one trial a case: a change and a lucky draw look alike", "record 3 trials a case or more")
+    if load := (c["measures"].get("latency_s") or {}).get("reason"):
+        yield ("other_load", f"no interval of the latency: {load}", "record both sides in turns, on a machine at rest")
     if _same_outputs(pair):
         yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one cache",
                "make sure that prompt or model did change, and record again without a cache")
@@ -112,6 +127,12 @@ def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[
             at = f"at temperature {text(temperature)}" if temperature else "whatever their seeds"
             yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte, {at}: perhaps "
                    "from a cache", "switch the cache off, or record one trial a case")
+        elif alike := _nearly_alike(side):
+            count, apart = max(map(len, side.trials)), len(alike)
+            told = "; ".join(", ".join(f"{t + 1}" for t in numbers) for numbers in alike if len(numbers) > 1)
+            yield ("trials_alike", f"trials of the {name} with these numbers give the same output in nearly every "
+                   f"case: {told}; {count} trials are {apart}",
+                   "record with other seeds, or with bench.py --seeds per-case")
         rise, p_value = _order_effect(side, members)
         if p_value < 0.01:
             yield ("order_effect", f"the {name}'s later trials of the same cases score {text(abs(rise))} "
@@ -129,6 +150,26 @@ def _repeats_alike(side: Side) -> bool:
     repeated = [case for case in side.trials if len(case) > 1]
     return any(trial.output is not None for case in repeated for trial in case[1:]) and all(
         len({repr(trial.output) for trial in case}) == 1 for case in repeated)
+
+
+def _nearly_alike(side: Side) -> list[list[int]]:
+    """Return the numbers of trials, from 0, in groups that give the same output in nearly every case.
+
+    [] if no two do, or if all do: then the system is steady. Looked at are cases with 3 to 50 trials, all of known
+    output, where there are 10 of them.
+    """
+    count, groups = len(side.trials[0]), list[list[int]]()
+    known = [[repr(trial.output) for trial in case] for case in side.trials
+             if len(case) == count and all(trial.output is not None for trial in case)]
+    if len(known) < FEW_CASES or not 3 <= count <= 50:
+        return []
+    columns = list(zip(*known))
+    for number, column in enumerate(columns):
+        near = next((group for group in groups if any(
+            sum(map(operator.ne, column, columns[other])) <= (1 - ALIKE) * len(column) for other in group)), None)
+        groups += [] if near else [[]]
+        (near or groups[-1]).append(number)
+    return groups if 1 < len(groups) < count else []
 
 
 def _order_effect(side: Side, members: list[int]) -> tuple[Fraction, Number]:

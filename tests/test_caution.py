@@ -27,16 +27,22 @@ def quiet_comparison():
                         "exact_method": "exact, grid of 1/5", "source_cluster_method": "exact over 24310 draws",
                         "source_sign_flip": flip},
             "slices": {"language": {"en": dict(part), "es": dict(part)}}, "slices_compared": 2,
-            "excluded": [], "uneven_trials": [], "decision": {"unit": "source"}, "nothing_moved": None,
+            "excluded": [], "uneven_trials": [], "nothing_moved": None, "sources": [{"cases": 4}] * 9,
+            "decision": {"unit": "source", "sources_for_level": 6, "margin": 0},
+            "shared_luck": {"withheld": False, "reason": None}, "measures": {"latency_s": {"reason": None}},
             "variance": {"design_effect": 1.2, "sampling": 0.1},
             "incomplete": {"baseline": {"trials": 0}, "candidate": {"trials": 0}, "difference_bounds": None}}
 
 
-def quiet_pair(notes=()):
-    cases = [Case(f"c{i}", None, ()) for i in range(12)]
+def quiet_pair(notes=(), count=12):
+    cases = [Case(f"c{i}", None, ()) for i in range(count)]
     sides = [side(*([trial(i % 2, seed=t, output=f"{name}{i}{t}", at=f"2026-10-20T10:{t:02d}:{i:02d}Z")
-                     for t in (1, 2, 3)] for i in range(12))) for name in "AB"]
+                     for t in (1, 2, 3)] for i in range(count))) for name in "AB"]
     return Pair(cases, *sides, (0, 1), {}, list(notes))
+
+
+def long_pair():
+    return quiet_pair(count=40)
 
 
 class WarningsTest(unittest.TestCase):
@@ -71,7 +77,10 @@ class WarningsTest(unittest.TestCase):
             ("one_sided_incomplete", "incomplete.candidate.trials", 1),
             ("excluded_cases", "excluded", [{"case_id": "c1", "side": "baseline", "reason": "missing"}]),
             ("uneven_trials", "uneven_trials", [{"case_id": "c1", "baseline": 2, "candidate": 5}]),
-            ("one_trial", "variance.sampling", None)]
+            ("few_groups", "decision.sources_for_level", 10),
+            ("uneven_sources", "sources", [{"cases": 1}] * 8 + [{"cases": 28}]),
+            ("shared_luck", "shared_luck", {"withheld": True, "reason": "together"}),
+            ("other_load", "measures.latency_s.reason", "another load")]
         for code, path, value in table:
             with self.subTest(code, path=path):
                 comparison = quiet_comparison()
@@ -81,6 +90,47 @@ class WarningsTest(unittest.TestCase):
                     inner = inner[key]
                 inner[last] = value
                 self.assertEqual(self.codes(comparison), [code])
+
+    def test_one_trial_is_told_by_the_trials_not_by_what_is_unknown_of_them(self):
+        comparison = quiet_comparison()
+        comparison["variance"]["sampling"] = None          # as in a suite of one case a source without spread
+        self.assertEqual(self.codes(comparison), [])
+        single = quiet_pair()
+        single = single._replace(candidate=single.candidate._replace(trials=[
+            case[:1] for case in single.candidate.trials]))
+        self.assertEqual(self.codes(pair=single), ["one_trial"])
+
+    def test_a_margin_that_was_declared_is_not_asked_for(self):
+        comparison = quiet_comparison()
+        comparison["nothing_moved"] = {"groups": 9, "excluded_share": 0.28}
+        for margin, asked in ((0, True), (0.05, False)):
+            comparison["decision"]["margin"] = margin
+            (warning,) = caution.warnings(comparison, quiet_pair(), list(range(12)))
+            self.assertEqual("--margin" in warning["advice"], asked)
+
+    def test_a_level_out_of_reach_is_said_with_what_it_takes(self):
+        comparison = quiet_comparison()
+        comparison["decision"]["sources_for_level"] = 19
+        (warning,) = caution.warnings(comparison, quiet_pair(), list(range(12)))
+        self.assertIn("--look or --among", warning["message"])
+        self.assertIn("at least 19 sources", warning["advice"])
+
+    def test_shared_luck_silences_what_rests_on_intervals_by_case(self):
+        comparison = quiet_comparison()
+        comparison["shared_luck"] = {"withheld": True, "reason": "together"}
+        comparison["overall"]["exact_interval_95"] = [-0.3, -0.1]
+        comparison["slices"]["language"]["es"] |= {"exact_interval_95": [-0.3, -0.1], "adjusted_p_value": 0.9}
+        self.assertEqual(self.codes(comparison), ["shared_luck"])
+
+    def test_trials_that_answer_alike_in_nearly_every_case_are_named(self):
+        def outputs(differing):
+            return self.changed(long_pair(), lambda name, i, t: t._replace(output=(
+                f"{i}{t.seed}" if name == "B" or i < differing or t.seed not in (2, 3) else i)))
+        found = caution.warnings(quiet_comparison(), outputs(1), list(range(40)))
+        self.assertEqual([warning["code"] for warning in found], ["trials_alike"])
+        self.assertIn("the baseline with these numbers give the same output in nearly every case: 2, 3; 3 trials are 2",
+                      found[0]["message"])
+        self.assertEqual(caution.warnings(quiet_comparison(), outputs(3), list(range(40))), [])
 
     def test_near_misses_do_not_warn(self):
         comparison = quiet_comparison()

@@ -65,29 +65,32 @@ def units_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list
 
 
 class LogWriter(files.Appender):
-    """The log of one run: `rows` are its trials, `sealed` says whether it has its end line."""
+    """The log of one run: `rows` are its trials, `sealed` says whether it has its end line. More trials extend it."""
 
     def __init__(self, path: str, resume: bool, header: dict[str, Any], units: Sequence[Unit]):
         """Open a log at its next line; raise RunError, the log untouched, where it is not one of this run."""
         self.rows: list[dict[str, Any]] = []
-        self.sealed, self.moved = False, ""
+        self.sealed, self.extend, self.moved = False, False, ""
 
         def check(lines: bytes) -> int:
             if lines:
                 log = harness.parse_log(lines, path)
-                harness.refuse_run_difference(log.header, header, (path, "this command"))
+                self.extend = log.end is not None and not log.changed and log.header["trials"] < header["trials"]
+                more = {"trials": header["trials"]} if self.extend else {}
+                harness.refuse_run_difference(log.header | more, header, (path, "this command"))
                 ours = {(case.id, trial) for case, trial in units}
-                for number, row in enumerate(log.rows, start=2):
+                for number, row in zip(log.lines, log.rows):
                     if (row["case_id"], row["trial"]) not in ours:
                         raise RunError(f"{path}:{number}: case {row['case_id']!r} trial {row['trial']} is not of this "
                                        "run; record it again under another name")
-                self.rows, self.sealed = log.rows, log.end is not None
+                self.rows, self.sealed = log.rows, log.end is not None and not self.extend
             return len(lines)
 
         super().__init__(path, files.LOG_START, check, fresh=not resume)
-        if not self.data:
+        if not self.data or self.extend:
+            more = {"type": "extended", "trials": header["trials"], "at": header["started_at"]}
             try:
-                self.add(header)
+                self.add(more if self.extend else header)
             except BaseException:
                 self.close()
                 raise

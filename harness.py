@@ -113,7 +113,8 @@ class Log(NamedTuple):
     name: str
     sha256: str
     header: dict[str, Any]
-    rows: list[dict[str, Any]]  # row i stands on line i + 2
+    rows: list[dict[str, Any]]
+    lines: list[int]  # where each row stands
     changed: dict[str, Any] | None  # the line that says the model changed under way
     end: dict[str, Any] | None
     torn: bytes  # what follows the last whole line
@@ -356,7 +357,8 @@ def run_header(case_set: CaseSet, task: Task, splits: Sequence[str], trials: int
 def parse_log(data: bytes, where: str) -> Log:
     """Return what a log's bytes hold; raise RunError, with the line, for what no recorder writes.
 
-    An unfinished log has no end, and a torn last line is set apart.
+    An unfinished log has no end, and a torn last line is set apart. Of a log that was extended the header says how many
+    trials it has now, and in "extended" how many it had before.
     """
     encoding = json.detect_encoding(data)
     if encoding != "utf-8" or b"\r" in data:  # plain ASCII with bare line ends is what json_line writes
@@ -377,17 +379,23 @@ def parse_log(data: bytes, where: str) -> Log:
         raise RunError(f"{where}:1: seeds {rule!r:.40} is none of {', '.join(SEED_RULES)}; "
                        "use the version that wrote it")
     trials: dict[Unit, dict[str, Any]] = {}
+    places: list[int] = []
     changed = end = None
     start = len(lines[0]) + 1
     for number, line in enumerate(lines[1:], start=2):
         here = f"{where}:{number}"
         value = parse_json(decode(line, here), here)
         kind = value.get("type") if isinstance(value, dict) else None
-        if end is not None:
+        if kind == "extended" and end is not None and changed is None:
+            check_fields(value, {"trials": WHOLE}, here)
+            header = header | {"trials": value["trials"], "extended": [*header.get("extended", []), header["trials"]]}
+            end = None
+        elif end is not None:
             raise RunError(f"{here}: a line after the end line; {_CHANGED}")
-        if kind == "trial" and changed is None:
+        elif kind == "trial" and changed is None:
             _check_outcome(value, here)
             _add(trials, value, here, _CHANGED)
+            places.append(number)
             seed = trial_seed(value["trial"], value["case_id"], rule)
             if value["seed"] != seed:
                 raise RunError(f"{here}: seed {value['seed']} in trial {value['trial']}, whose seed is {seed}; "
@@ -401,8 +409,8 @@ def parse_log(data: bytes, where: str) -> Log:
         else:
             raise RunError(f"{here}: a line of type {kind!r:.40}; a log holds trials, then its end; take the original")
         start += len(line) + 1
-    return Log(os.path.basename(where), hashlib.sha256(data).hexdigest(), header, list(trials.values()), changed, end,
-               torn)
+    return Log(os.path.basename(where), hashlib.sha256(data).hexdigest(), header, list(trials.values()), places,
+               changed, end, torn)
 
 
 def _check_outcome(value: dict[str, Any], where: str) -> None:
@@ -426,7 +434,8 @@ def read_log(path: str) -> Log:
     expect("a log", data, path, "give a log that bench.py recorded")
     log = parse_log(data, path)
     if log.end is None:
-        raise RunError(f"{path} is unfinished: no end line after line {len(log.rows) + 1}; "
+        whole = data.count(b"\n")
+        raise RunError(f"{path} is unfinished: no end line after line {whole}; "
                        "finish it with bench.py --resume")
     if log.torn:
         raise RunError(f"{path}: {len(log.torn)} bytes after the end line; {_CHANGED}")
@@ -441,7 +450,7 @@ def refuse_changed(header: dict[str, Any], now: dict[str, Any], where: str) -> N
 
     Where a server is, and the digest of a package whose content is known, are no difference.
     """
-    before = {"model": header["system"].get("model"), "settings": header.get("settings"), "server": header.get("server")}
+    before = {"model": header["system"].get("model"), **{key: header.get(key) for key in ("settings", "server")}}
     sides = [before, before | {key: now[key] for key in before if key in now}]
     for side in sides:
         if isinstance(side["server"], dict):
@@ -479,7 +488,8 @@ def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: d
         "server": header.get("server"),
         "log": {"name": logs[0].name, "sha256": logs[0].sha256} if len(logs) == 1 else None,
         "shards": shards if len(logs) > 1 else None,
-        **{field: header[field] for field in ("seeds", "workers", "started_at", "python", "platform") if field in header},
+        **{field: header[field] for field in (
+            "extended", "task_changed", "seeds", "workers", "started_at", "python", "platform") if field in header},
     }
     return {"manifest": manifest, "summary": summarize(results), "results": results}
 
@@ -498,22 +508,26 @@ def summarize(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return summary
 
 
-def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]:
+def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, task_changed: bool = False) -> dict[str, Any]:
     """Return the run record of a finished log, or of the shards of one run joined, in whatever order they are given.
 
-    Raises RunError where the logs are of another case set or task, do not belong together, overlap or leave a gap.
+    With task_changed another version of the task may grade than that of the recording; the manifest names both. Raises
+    RunError where the logs are of another case set or task, do not belong together, overlap or leave a gap.
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = logs[0].header
-    for what, ours in (("case_set", case_set), ("task", task)):
-        _refuse_other(header, what, ours, logs[0].name)
+    _refuse_other(header, "case_set", case_set, logs[0].name)
+    if not task_changed:
+        _refuse_other(header, "task", task, logs[0].name)
     trials: dict[Unit, dict[str, Any]] = {}
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard", "workers"))
-        for number, line in enumerate(log.rows, start=2):
+        for number, line in zip(log.lines, log.rows):
             _add(trials, line, f"{log.name}:{number}", "give each shard once")
     check_trials(trials, [case.id for case in case_set.of(header["splits"])], header["trials"],
                  " ".join(log.name for log in logs), "give every log of the run, and no other")
+    if header["task"]["sha256"] != task.sha256:
+        header = header | {"task": {"name": task.name, "sha256": task.sha256}, "task_changed": header["task"]["sha256"]}
     return make_record(header, case_set, task, trials, logs)
 
 
@@ -522,7 +536,8 @@ def _refuse_other(run: dict[str, Any], what: str, ours: CaseSet | Task, where: s
     theirs = run[what]["sha256"]
     if theirs != ours.sha256:
         raise RunError(f"{where} was made with {what.replace('_', ' ')} {run[what]['name']} sha256 {theirs[:16]}, and "
-                       f"{ours.name} has {ours.sha256[:16]}; give the version it was made with, or record again")
+                       f"{ours.name} has {ours.sha256[:16]}; give the version it was made with, or record again"
+                       + (" (replay --task-changed grades with the task of today)" if what == "task" else ""))
 
 
 def check_trials(units: Collection[Unit], case_ids: Sequence[str], trials: int, where: str,
@@ -551,7 +566,7 @@ def refuse_difference(one: Any, other: Any, names: Sequence[str], place: str = "
 
 
 def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],
-                          but: Sequence[str] = ("workers",)) -> None:
+                          but: Sequence[str] = ("workers", "extended")) -> None:
     """Raise RunError unless two log headers are of one run: servers may be several, of one version."""
     first, second = ({key: value for key, value in header.items() if key not in (*RUN_DESCRIPTION_FIELDS, *but)}
                      for header in (one, other))
@@ -645,7 +660,7 @@ def measures(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def temperature(manifest: dict[str, Any]) -> Any:
-    """Return the temperature in a record's settings, None where there is none; the first version had Ollama's request."""
+    """Return the temperature in a record's settings, None where none is; the first version had it in the request."""
     settings = manifest.get("settings")
     if isinstance(settings, dict) and "temperature" not in settings:
         for key in ("request", "options"):
@@ -700,7 +715,11 @@ def cmd_replay(args: argparse.Namespace) -> None:
     case_set, logs = load_cases(args.cases), [read_log(path) for path in args.logs]
     task = load_task(logs[0].header["task"]["name"])
     check_cases(case_set, task, args.cases)
-    save(replay(logs, case_set, task), args.out)
+    save(replay(logs, case_set, task, args.task_changed), args.out)
+
+
+def _extended(run: dict[str, Any]) -> str:
+    return "".join(f", extended after {n} trials" for n in run.get("extended") or ())
 
 
 def cmd_check(args: argparse.Namespace) -> None:
@@ -709,11 +728,12 @@ def cmd_check(args: argparse.Namespace) -> None:
         log = read_log(args.file)
         system, shard = log.header["system"], log.header.get("shard")
         says = (f"whole and sealed: {len(log.rows)} trials of {system['name']} {system['version']} "
-                f"on {' '.join(log.header['splits'])}" + (f", shard {shard}" if shard else ""))
+                f"on {' '.join(log.header['splits'])}" + (f", shard {shard}" if shard else "")
+                + _extended(log.header))
     elif kind == "a run record":
         record = read_record(args.file)
         check_record(record, args.file)
-        says = f"a sound run record: {format_counts(record)}"
+        says = f"a sound run record: {format_counts(record)}" + _extended(record["manifest"])
     else:
         case_set = load_cases(args.file)
         check_cases(case_set, load_task(args.task), args.file)
@@ -745,6 +765,8 @@ def build_parser() -> argparse.ArgumentParser:
                      "python3 harness.py replay recorded/my.jsonl --cases cases-robustness.json --out runs/my.json")
     again.add_argument("logs", nargs="+", metavar="LOG", help="a sealed log, or the logs of all shards of one run")
     again.add_argument("--cases", required=True, metavar="FILE", help="the case set it was recorded with")
+    again.add_argument("--task-changed", action="store_true", help="grade with the task of today, where the log was "
+                       "recorded with another version of it; the record says so")
     check = add_verb(verbs, "check", "Say whether a case set, a log or a run record is sound.",
                      "python3 harness.py check recorded/my.jsonl")
     check.add_argument("file", metavar="FILE", help="a case set, a log or a run record")

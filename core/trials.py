@@ -546,7 +546,7 @@ def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) ->
     served = [{(server["host"].rpartition(":")[0], server["version"]) for server in side.description.get("servers", [])}
               for side in sides]
     names = [_some([" ".join(pair) for pair in sorted(side)]) for side in served]
-    extended = [f"the {name} after {n} trials" for name, side in zip(SIDES, sides)
+    extended = [f"the {name} was extended after {n} trials" for name, side in zip(SIDES, sides)
                 for n in side.description.get("extended", [])]
     settings = [manifest.get("settings") for manifest in manifests]
     loose = [name for name, one in zip(SIDES, settings) if isinstance(one, dict) and one.get("seed_kept") is False]
@@ -555,7 +555,7 @@ def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) ->
                "record both with one server: other versions and processors give other answers to the same seed"),
         *_note("seeds_in_name_only", "trials share their seed in name only: the server promises nothing for it, or was "
                "sent none", " and ".join(loose), "take pairs of trials as independent"),
-        *_note("extended", "trials were added to a finished run", ", ".join(extended),
+        *_note("extended", "trials were added to a finished run", "; ".join(extended),
                "where the first result was looked at, this is a second look: declare it")]
 
 

@@ -1009,6 +1009,29 @@ class CommandTest(FolderTest):
         self.assertEqual(harness.utc(1764490000.99999999), "2025-11-30T08:06:41.000Z")  # the float is the next second
 
 
+class TaskChangedTest(FolderTest):
+    def test_a_log_of_another_version_of_the_task_is_graded_with_todays_where_one_says_so(self):
+        self.record()
+        old = {"name": "triage_task", "sha256": "0" * 64}
+        self.save("log.jsonl", sealed([header(task=old), *rows()]))
+        self.refused(*self.replay(), says=("was made with task triage_task sha256 0000000000000000",
+                                           "replay --task-changed grades with the task of today"))
+        self.assertEqual(self.command(*self.replay(), "--task-changed")[0], 0)
+        manifest = harness.read_record("out.json")["manifest"]
+        self.assertEqual((manifest["task"]["sha256"], manifest["task_changed"]), (TASK.sha256, "0" * 64))
+        self.assertEqual(harness.read_record("out.json")["results"], harness.read_record("record.json")["results"])
+        case_set = harness.load_cases("cases.json")
+        harness.compare(harness.read_record("record.json"), harness.read_record("out.json"), case_set)  # one grading
+        older = harness.read_record("record.json")
+        older["manifest"]["task"] = old
+        with self.assertRaisesRegex(RunError, "differ in task.sha256"):
+            harness.compare(older, harness.read_record("out.json"), case_set)
+
+    def test_where_the_task_is_the_same_nothing_is_said(self):
+        self.assertEqual(self.command(*self.replay(), "--task-changed")[0], 0)
+        self.assertNotIn("task_changed", harness.read_record("out.json")["manifest"])
+
+
 class NeutralTest(unittest.TestCase):
     def test_temperature_is_read_from_settings_of_both_versions(self):
         first = {"request": {"options": {"temperature": 1}}}

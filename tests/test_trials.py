@@ -627,8 +627,8 @@ class RecordsTest(unittest.TestCase):
         self.assertIn("candidate", notes({}, {"settings": {"seed_kept": False}})[1]["seeds_in_name_only"])
         self.assertEqual(notes({"settings": 7, "server": 7, "workers": "x", "extended": "x"}, {})[1], {})
         pair, told = notes({"extended": [3, 5]}, {"extended": [3]})
-        self.assertEqual(told["extended"], "trials were added to a finished run: the baseline after 3 trials, "
-                                           "the baseline after 5 trials, the candidate after 3 trials")
+        self.assertEqual(told["extended"], "trials were added to a finished run: the baseline was extended after 3 "
+                         "trials; the baseline was extended after 5 trials; the candidate was extended after 3 trials")
         self.assertEqual(pair.baseline.description["extended"], [3, 5])
 
     def test_records_without_seeds_pair_by_place_with_a_note(self):

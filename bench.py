@@ -35,7 +35,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from core import files
 import harness
@@ -124,34 +124,35 @@ class LogWriter(files.Appender):
 # === Trials, several at a time ===
 
 
-def patient(work: Callable[[Unit], Outcome], retries: int, stop: threading.Event, wait: Callable[[float], Any],
-            jitter: Callable[[], float], noted: Callable[[str], Any]) -> Callable[[Unit], Outcome]:
-    """Return work that tries again where the server is unavailable, and says so in metadata.
+class Patience(NamedTuple):
+    """How what a server did not do is tried again."""
 
-    Pauses double, and jitter (0 to 1) shortens them by up to half, so that many recorders do not come back at once.
-    Raises RunError, with the unit, once `retries` further tries are spent, or after a pause in which `stop` was set.
-    """
-    def tried(unit: Unit) -> Outcome:
+    retries: int
+    stop: threading.Event  # set: nothing is tried again
+    wait: Callable[[float], Any] | None  # makes a pause; None: one that ends once stop is set
+    noted: Callable[[str], Any]
+    jitter: Callable[[], float] = random.random  # from 0 to 1
+
+    def tried(self, work: Callable[[], Any]) -> tuple[Any, list[str]]:
+        """Return what work() returns, and why each time before it was Unavailable.
+
+        Pauses double, jitter shortens them by up to half, so that many recorders do not come back at once, and no pause
+        is shorter than the server asks, up to the longest. Raises Unavailable once `retries` further tries are spent,
+        or after a pause in which `stop` was set.
+        """
         reasons: list[str] = []
-        where = f"case {unit[0].id!r} trial {unit[1]}"
         while True:
             try:
-                outcome = work(unit)
-            except RunError as error:
-                raise RunError(f"{where}: {error}") from error.__cause__
+                return work(), reasons
             except Unavailable as error:
-                if len(reasons) == retries:
-                    raise RunError(f"{where}: {error}, after {retries} retries") from None
+                if len(reasons) == self.retries:
+                    raise Unavailable(f"{error}, after {self.retries} retries") from None
                 reasons.append(str(error))
-                noted(str(error))
-                wait(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(len(reasons) - 1, 9)) * (1 - jitter() / 2))
-                if stop.is_set():
-                    raise RunError(f"{where}: {error}, and the run was stopped") from None
-            else:
-                if reasons:
-                    outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons}
-                return outcome
-    return tried
+                self.noted(str(error))
+                pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(len(reasons) - 1, 9)) * (1 - self.jitter() / 2)
+                (self.wait or self.stop.wait)(max(pause, min(LONGEST_PAUSE_S, error.retry_after_s or 0)))
+                if self.stop.is_set():
+                    raise Unavailable(f"{error}, and the run was stopped") from None
 
 
 def run_all(units: Sequence[Unit], work: Callable[[Unit], Outcome], workers: int, stop: threading.Event,
@@ -322,9 +323,17 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
                   + (f", {len(rows)} are there" if rows else ""))
 
     def work(unit: Unit) -> Outcome:
-        began = timer()
-        outcome = harness.attempt(system, task, *unit)
-        return {**outcome, "elapsed_s": round(timer() - began, 3), "at": harness.utc(clock())}
+        def attempt() -> Outcome:
+            began = timer()
+            outcome = harness.attempt(system, task, *unit)
+            return {**outcome, "elapsed_s": round(timer() - began, 3), "at": harness.utc(clock())}
+
+        try:
+            outcome, reasons = patience.tried(attempt)
+        except (RunError, Unavailable) as error:
+            raise RunError(f"case {unit[0].id!r} trial {unit[1]}: {error}") from error.__cause__
+        outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons} if reasons else {}
+        return outcome
 
     def keep(unit: Unit, outcome: Outcome) -> None:
         if writer.sealed:  # the model has changed: what was still under way is of no use
@@ -336,14 +345,14 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
         progress.step(harness.grade(task, case, outcome)[0])
         if "retries" in outcome["metadata"] or len(rows) % LOOK_EVERY == 0:
             try:
-                look()
+                look(patience._replace(retries=0))
             except Changed:
                 raise
             except RunError:  # the server has gone again: the next trial finds out
                 pass
 
-    def look() -> None:
-        server = harness.prepare(system)
+    def look(patience: Patience) -> None:
+        server = harness.prepare(system, lambda work: patience.tried(work)[0])
         now = json.loads(files.json_line({
             "type": "changed", "model": system.model, "settings": getattr(system, "settings", None), "server": server,
             "at": harness.utc(clock())}))
@@ -354,11 +363,10 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
             writer.seal()
             raise Changed(str(error)) from None
 
-    stop = threading.Event()
+    patience = Patience(args.retries, threading.Event(), wait, progress.retried)
     try:
-        run_all(missing, patient(work, args.retries, stop, wait or stop.wait, random.random, progress.retried),
-                args.workers, stop, keep, progress.show)
-        look()
+        run_all(missing, work, args.workers, patience.stop, keep, progress.show)
+        look(patience._replace(stop=threading.Event()))
         writer.seal()
     except BaseException as stopped:
         progress.clear()
@@ -417,7 +425,9 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     cases = case_set.of([args.split])
     units = units_of(cases, args.trials, (k, n))
     harness.configure(system, task, cases, args.prompt, args.system_option)
-    header = harness.run_header(case_set, task, [args.split], args.trials, system, harness.prepare(system),
+    patience = Patience(args.retries, threading.Event(), wait, lambda why: tell(f"waiting for the server: {why}"))
+    server = harness.prepare(system, lambda work: patience.tried(work)[0])
+    header = harness.run_header(case_set, task, [args.split], args.trials, system, server,
                                 harness.utc(clock()), None if n == 1 else f"{k}/{n}", args.workers)
     if args.seeds != harness.SEED_RULES[0]:
         header["seeds"] = args.seeds

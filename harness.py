@@ -259,10 +259,10 @@ def configure(system: Any, task: Task, cases: Sequence[Case], prompt: str | None
         raise RunError(f"the system {system.name} takes neither --prompt nor --system-option; leave them out")
 
 
-def prepare(system: Any) -> Any:
-    """Return what serves a system, as its prepare() says, or None; raise RunError where nothing does."""
+def prepare(system: Any, tried: Callable[[Callable[[], Any]], Any] = lambda work: work()) -> Any:
+    """Return what serves a system, as its prepare() says that `tried` calls, or None; RunError where nothing does."""
     try:
-        return system.prepare() if hasattr(system, "prepare") else None
+        return tried(system.prepare) if hasattr(system, "prepare") else None
     except Unavailable as error:
         raise RunError(f"the server of {system.name} does not answer: {error}; start it") from None
 

@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 TOOL_VERSION = "1.0.0"
+MOST_BYTES = 2**31  # of one input: a comparison of that much takes far more memory
 LOG_START = b'{"type": "header"'
 
 
@@ -40,11 +41,21 @@ class RunError(Exception):
 # === Reading ===
 
 
-def read_bytes(path: str, size: int = -1) -> bytes:
-    """Return a file's bytes, or its first `size`; raise RunError where it cannot be read."""
+def open_input(path: str) -> io.BufferedReader:
+    """Return a file, open for reading; raise OSError where it cannot be, or is a device, which may have no end."""
+    if stat.S_IFMT(os.stat(path).st_mode) in (stat.S_IFCHR, stat.S_IFBLK):
+        raise OSError(errno.EINVAL, "it is a device")
+    return open(path, "rb")
+
+
+def read_bytes(path: str, size: int = MOST_BYTES) -> bytes:
+    """Return a file's bytes, or its first `size`; raise RunError where it cannot be read, or has MOST_BYTES or more."""
     try:
-        with open(path, "rb") as file:
-            return file.read(size)
+        with open_input(path) as file:
+            data = file.read(size)
+        if len(data) == MOST_BYTES:
+            raise OSError(errno.EFBIG, f"it has {MOST_BYTES} bytes or more")
+        return data
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise RunError(f"cannot read {path}: {reason}; give a file that can be read") from None

@@ -15,13 +15,14 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, kind_of, read_bytes
+from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, kind_of, open_input, read_bytes
 from importers.rows import Rows, amount, choose, first_words, parse, score_of, table, versioned
 from importers.unzstd import decompress
 
 INSPECT_VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 # What inspect_ai.scorer.value_to_float makes of text; what it cannot read counts 0 there, and is not scored here.
 INSPECT_SCORES = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "true": 1, "no": 0, "false": 0}
+MOST_BYTES = 2**28  # of one member of a zip
 ZSTANDARD = 93  # a zip's number for the compression that newer versions of Inspect use
 
 
@@ -62,6 +63,7 @@ def read_inspect(path: str, rows: Rows) -> Iterator[tuple[str, Any]]:
     """
     members: dict[str, zipfile.ZipInfo] = {}
     try:
+        open_input(path).close()
         archive = zipfile.ZipFile(path)
     except Exception:  # zipfile and what it calls have a dozen kinds of exception for bytes that are no zip
         data = read_bytes(path)
@@ -92,21 +94,29 @@ def read_inspect(path: str, rows: Rows) -> Iterator[tuple[str, Any]]:
 
 
 def unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return a member's bytes, of the length and checksum that the archive gives. Raises RunError for damaged ones."""
-    try:
-        if info.compress_type != ZSTANDARD or getattr(zipfile, "zstd", None):  # Python 3.14 or later
-            return archive.read(info)
-        with open(str(archive.filename), "rb") as file:  # past the member's own header, which names it once more
-            file.seek(info.header_offset + 26)
-            name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
-            file.seek(name + extra, os.SEEK_CUR)
-            data = decompress(file.read(info.compress_size), info.file_size)
-        if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-            raise ValueError("its checksum does not fit")
-        return data
-    except Exception as error:
-        where = f"{archive.filename}: {info.filename}"
-        raise RunError(f"{where}: damaged ({first_words(error)}); copy the log again") from None
+    """Return a member's bytes, of the length and checksum that the archive gives.
+
+    Raises RunError for a damaged one, and for one that holds more than MOST_BYTES, whatever it says that it holds.
+    """
+    where, data = f"{archive.filename}: {info.filename}", bytearray()
+    if info.file_size <= MOST_BYTES:
+        try:
+            if info.compress_type == ZSTANDARD:
+                with open(str(archive.filename), "rb") as file:
+                    file.seek(info.header_offset + 26)  # past the member's own header, which names it once more
+                    name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
+                    file.seek(name + extra, os.SEEK_CUR)
+                    data += decompress(file.read(info.compress_size), info.file_size)
+            elif info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack without a bound
+                with archive.open(info) as member:
+                    while part := member.read(65536):
+                        data += part
+            if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
+                raise ValueError("its length or checksum does not fit")
+            return bytes(data)
+        except Exception as error:
+            raise RunError(f"{where}: damaged ({first_words(error)}); copy the log again") from None
+    raise RunError(f"{where}: {info.file_size} bytes, more than the {MOST_BYTES} that are read; copy the log again")
 
 
 def convert_sample(sample: Any, where: str, scorer: str | None, config: str, rows: Rows) -> set[str]:

@@ -9,6 +9,7 @@ rows and their notes, reads what it is given.
 
 import argparse
 import hashlib
+import io
 import json
 import math
 import re
@@ -17,7 +18,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-from core.files import RunError, decode, json_line, parse_json, read_bytes, tell
+from core.files import RunError, decode, json_line, open_input, parse_json, read_bytes, tell
 from core.trials import check_row
 
 LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
@@ -147,10 +148,9 @@ def parse(data: bytes, where: str) -> Any:
 def lines(path: str) -> Iterator[str]:
     """Yield a text file's lines. Only a newline ends one: U+2028 within a text does not."""
     try:
-        with open(path, "rb") as file:
-            encoding = json.detect_encoding(file.read(4))
-        with open(path, encoding=encoding, newline="\n") as file:
-            yield from file
+        file = open_input(path)  # once: it may be a pipe
+        with io.TextIOWrapper(file, json.detect_encoding(file.peek(4)[:4]), newline="\n") as text:
+            yield from text
     except UnicodeDecodeError:
         decode(read_bytes(path), path)  # refuses it as well, and knows the byte
         raise

@@ -27,6 +27,7 @@ FSE: dict[str, tuple[int, int, list[int]]] = {
 # The extra bits of each code of a length, and where it begins: where the range of the code before it ends.
 LENGTH_BITS = [0] * 16 + [1] * 4 + [2, 2, 3, 3, 4, *range(6, 17)]
 MATCH_BITS = [0] * 32 + [1] * 4 + [2, 2, 3, 3, 4, 4, 5, *range(7, 17)]
+LONGEST_BLOCK = 1 << 17  # bytes, packed or not
 WINDOW = 2048  # bits that are held as one number: shifts of a longer one would take longer
 LENGTHS = [*accumulate((1 << bits for bits in LENGTH_BITS), initial=0)]
 MATCHES = [*accumulate((1 << bits for bits in MATCH_BITS), initial=3)]
@@ -45,6 +46,8 @@ def decompress(data: bytes, size: int) -> bytes:
         while not last:
             block = number(source, 3)
             last, kind, length = block & 1, block >> 1 & 3, block >> 3
+            if length > LONGEST_BLOCK:
+                raise ValueError("a block that is too long")
             if kind == 2:
                 read_block(BytesIO(take(source, length)), out, frame, state)
             else:
@@ -136,13 +139,15 @@ def read_huffman(source: BytesIO) -> Codes:
         weights.append(states[now][0])
     total = sum(1 << weight >> 1 for weight in weights)
     width = total.bit_length()
+    if not 0 < width <= 11:  # before a table of that size is built
+        raise ValueError("a Huffman table that is too wide")
     weights.append(((1 << width) - total).bit_length())  # the last weight is what fills the table
     codes = []
     for weight in range(1, width + 1):
         for symbol, other in enumerate(weights):
             if other == weight:
                 codes += [(symbol, width + 1 - weight)] * (1 << weight >> 1)
-    if len(codes) != 1 << width or width > 11:
+    if len(codes) != 1 << width:
         raise ValueError("a Huffman table that does not fit")
     return width, codes
 

@@ -440,20 +440,19 @@ class FaultTest(Folder):
 
 
 class PauseTest(unittest.TestCase):
-    UNIT = (harness.Case("c1", "dev", {}, {}, {}), 2)
-
-    def patient(self, failures: int, retries: int, jitter: float = 0.0, stop: threading.Event | None = None) -> Any:
-        """Return (outcome, pauses) of work that fails so many times before it succeeds."""
+    def patient(self, failures: int, retries: int, jitter: float = 0.0, stop: threading.Event | None = None,
+                asked: float | None = None) -> Any:
+        """Return ((outcome, reasons), pauses) of work that fails so many times before it succeeds."""
         left, pauses = iter(range(failures)), []
 
-        def work(unit: Any) -> dict[str, Any]:
+        def work() -> int:
             if next(left, None) is not None:
-                raise Unavailable("503 busy")
-            return {"output": 1, "metadata": {"kept": True}}
+                raise Unavailable("503 busy", asked)
+            return 1
 
         stop = stop or threading.Event()
-        tried = bench.patient(work, retries, stop, pauses.append, lambda: jitter, lambda reason: None)
-        return tried(self.UNIT), pauses
+        patience = bench.Patience(retries, stop, pauses.append, lambda reason: None, lambda: jitter)
+        return patience.tried(work), pauses
 
     def test_pauses_double_up_to_a_minute(self):
         self.assertEqual(self.patient(9, 9)[1], [1, 2, 4, 8, 16, 32, 60, 60, 60])
@@ -463,19 +462,61 @@ class PauseTest(unittest.TestCase):
         self.assertEqual(self.patient(3, 3, jitter=1.0)[1], [0.5, 1, 2])
         self.assertEqual(self.patient(3, 3, jitter=0.5)[1], [0.75, 1.5, 3])
 
-    def test_retries_stand_in_the_metadata_beside_what_was_there(self):
-        self.assertEqual(self.patient(2, 2)[0]["metadata"],
-                         {"kept": True, "retries": 2, "retried_after": ["503 busy", "503 busy"]})
-        self.assertEqual(self.patient(0, 2)[0]["metadata"], {"kept": True})
+    def test_a_pause_that_the_server_asks_for_is_kept_up_to_a_minute(self):
+        self.assertEqual(self.patient(5, 5, jitter=1.0, asked=3)[1], [3, 3, 3, 4, 8])
+        self.assertEqual(self.patient(2, 2, asked=3600)[1], [60, 60])
+        self.assertEqual(self.patient(2, 2, asked=-5)[1], [1, 2])
 
-    def test_spent_retries_name_the_case_and_trial(self):
-        with self.assertRaisesRegex(RunError, r"^case 'c1' trial 2: 503 busy, after 2 retries$"):
+    def test_reasons_are_told_and_stand_in_the_metadata(self):
+        self.assertEqual(self.patient(2, 2)[0], (1, ["503 busy", "503 busy"]))
+        self.assertEqual(self.patient(0, 2)[0], (1, []))
+        test = Folder()
+        test.setUp()
+        self.addCleanup(test.doCleanups)
+        left = iter([1, 2])
+
+        def hook(number: int, unit: Any) -> None:
+            if unit == ("c1", 2) and next(left, None):
+                raise Unavailable("503 busy")
+
+        self.assertEqual(test.record(system=System(hook)).status, 0)
+        self.assertEqual([row["metadata"] for row in test.rows() if row["trial"] == 2], [
+            {"number": 0}, {"number": 1, "retries": 2, "retried_after": ["503 busy"] * 2}, {"number": 2}])
+
+    def test_spent_retries_are_told(self):
+        with self.assertRaisesRegex(Unavailable, r"^503 busy, after 2 retries$"):
             self.patient(3, 2)
+
+    def test_the_first_and_the_last_look_at_the_server_are_tried_again(self):
+        class Looked(System):
+            looks = 0
+
+            def prepare(self):
+                self.looks += 1
+                if self.looks in self.fails:
+                    raise Unavailable("503 busy", 7)
+                return {"host": "h", "version": "1"}
+
+        for fails, status, waits in (((1, 2), 0, [7, 7]), ((2, 3), 0, [7, 7]), ((1, 2, 3), 1, [7, 7]), ((), 0, []),
+                                     ((2, 3, 4), 1, [7, 7])):
+            with self.subTest(fails=fails):
+                test, system, pauses = Folder(), Looked(), []
+                test.setUp()
+                system.fails = fails
+                result = test.record("--retries", "2", system=system, wait=pauses.append)
+                self.assertEqual((result.status, pauses), (status, waits), result.err)
+                if status:
+                    test.assert_refused(result, "the server of scripted does not answer: 503 busy, after 2 retries")
+                    self.assertEqual(len(system.calls), 9 * (fails[0] > 1))
+                    system.fails = ()
+                    self.assertEqual(test.record("--resume", system=system).status, 0)
+                test.rows()
+                test.doCleanups()
 
     def test_nobody_tries_on_in_a_run_that_stops(self):
         stop = threading.Event()
         stop.set()
-        with self.assertRaisesRegex(RunError, "stopped"):
+        with self.assertRaisesRegex(Unavailable, "stopped"):
             self.patient(1, 5, stop=stop)
 
     def test_a_pause_ends_when_another_worker_fails(self):

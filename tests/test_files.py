@@ -301,6 +301,22 @@ class EndTest(unittest.TestCase):
                 self.assertRegex(told.exception.code, r"\Aerror: this is Python .*; .* Python 3\.11 or later\Z")
 
 
+class ReadTest(FolderTest):
+    def test_what_has_no_end_is_refused(self):
+        for path in ("/dev/zero", "/dev/full"):
+            with self.assertRaisesRegex(RunError, f"cannot read {path}: it is a device; give a file"):
+                files.read_bytes(path)
+        with mock.patch.object(files, "MOST_BYTES", 5), self.assertRaisesRegex(RunError, "it has 5 bytes or more"):
+            files.read_bytes("cases.json", 5)
+
+    def test_a_pipe_is_read(self):
+        reader, writer = os.pipe()
+        os.write(writer, b"through")
+        os.close(writer)
+        self.assertEqual(files.read_bytes(f"/dev/fd/{reader}"), b"through")
+        os.close(reader)
+
+
 class CleanTest(unittest.TestCase):
     def test_nothing_steers_a_terminal_or_begins_a_line(self):
         odd = "\x1b[31m \x9b2J \u202e \u2066 \r \n error: x \u2028 \x85 \x00 \x7f \ud800 \xad \U000e0041 \x08"

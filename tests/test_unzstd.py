@@ -7,11 +7,13 @@ literals but one repeated byte as literals.
 import contextlib
 import os
 import sys
+import tempfile
 import unittest
 import zipfile
 import zlib
+from unittest import mock
 
-
+from core.files import RunError
 from importers import inspect_ai
 from importers import unzstd
 
@@ -84,6 +86,30 @@ class ZstandardTest(unittest.TestCase):
         for packed in (self.packed, self.packed[40:]):
             with self.assertRaises(ValueError):
                 unzstd.decompress(packed, 1000)
+
+    def test_tables_and_blocks_wider_than_any_are_refused_before_they_are_built(self):
+        magic = bytes.fromhex("28b52ffd") + b"\x20\x80"
+        literals = ((16 | 65 << 10) << 4 | 2).to_bytes(3, "little") + bytes([255] * 65)  # 128 weights of 15: a table of 2**22 entries
+        block = (len(literals) << 3 | 5).to_bytes(3, "little") + literals
+        with self.assertRaisesRegex(ValueError, "too wide"):
+            unzstd.decompress(magic + block, 10**9)
+        for kind in (0, 1):
+            with self.assertRaisesRegex(ValueError, "too long"):
+                unzstd.decompress(magic + (200_000 << 3 | kind << 1 | 1).to_bytes(3, "little") + b"x", 10**9)
+
+    def test_members_of_a_zip_are_bounded_by_what_they_hold(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        path = os.path.join(folder, "log.eval")
+        for kind, claimed, says in ((zipfile.ZIP_DEFLATED, None, "2000 bytes, more than the 1000"),
+                                    (zipfile.ZIP_DEFLATED, 500, "damaged"), (zipfile.ZIP_STORED, 500, "damaged"),
+                                    (zipfile.ZIP_BZIP2, 500, "damaged"), (inspect_ai.ZSTANDARD, 500, "damaged")):
+            with zipfile.ZipFile(path, "w") as archive:
+                archive.writestr("a.json", " " * 2000, kind if kind != inspect_ai.ZSTANDARD else zipfile.ZIP_STORED)
+            with zipfile.ZipFile(path) as archive, mock.patch.object(inspect_ai, "MOST_BYTES", 1000):
+                [info] = archive.infolist()
+                info.compress_type, info.file_size = kind, claimed or info.file_size
+                with self.subTest(kind=kind, claimed=claimed), self.assertRaisesRegex(RunError, says):
+                    inspect_ai.unzip(archive, info)
 
     def test_what_is_no_frame_is_refused(self):
         for packed in (b"PK\3\4\0", b"\x50\x2a\x4d\x18\0\0\0\0"):

@@ -42,39 +42,35 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> tuple[lis
     """Return panel and manifests of the comparison's run records; raise RunError where it was made from others."""
     if not args.runs:
         return [], []
-    records = [harness.read_record(path) for path in args.runs]
+    baseline, candidate = map(harness.read_record, args.runs)
     case_set = harness.load_cases(args.cases)
-    harness.compare(*records, case_set, args.runs)
-    pair = trials.from_records(*records, case_set)
+    harness.compare(baseline, candidate, case_set, args.runs)
+    pair = trials.from_records(baseline, candidate, case_set)
     made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
     stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in words.SIDES]
     if (pair.case_set, made_from) != (comparison["case_set"], stated):
         raise files.RunError(f"{args.comparison[0]} was not made from {' and '.join(args.runs)}; "
                              "give the records it was made from, baseline first")
-    return page.record_panel(*records, case_set), [record["manifest"] for record in records]
+    return page.record_panel(baseline, candidate, case_set), [baseline["manifest"], candidate["manifest"]]
 
 
-def make(args: argparse.Namespace) -> list[tuple[str, str | None, str]]:
-    """Return what the command asks for: (its kind, the file it goes to, None for stdout, and its text)."""
+def make(args: argparse.Namespace) -> list[tuple[str | None, str]]:
+    """Return what the command asks for: (the file it goes to, None for stdout, and its text)."""
     comparisons = [read_comparison(path) for path in args.comparison]
-    asked: list[tuple[str, str | None, str]] = []
     if len(comparisons) > 1:
-        def told(minus: str = "-") -> words.Story:
-            return words.sheet(comparisons, args.comparison, args.pages or (), minus)
+        story = words.sheet(comparisons, args.comparison, args.pages or ())
     else:
         panel, manifests = read_runs(args, comparisons[0])
-
-        def told(minus: str = "-") -> words.Story:
-            return words.Words(comparisons[0], minus).story()
+        story = words.Words(comparisons[0]).story()
+    made: list[tuple[str | None, str]] = []
     if args.table or not (args.markdown or args.html):
-        asked.append(("", None, text.story_text(told(), **text.terminal_settings(sys.stdout))))
+        made.append((None, text.story_text(story, **text.terminal_settings(sys.stdout))))
     if args.markdown:
-        asked.append(("a Markdown report", args.markdown, text.story_markdown(told())))
+        made.append((args.markdown, text.story_markdown(story)))
     if args.html:
-        several = len(comparisons) > 1
-        asked.append(("a page", args.html, page.story_html(told("−")) if several else
-                      page.html_report(comparisons[0], panel, manifests)))
-    return asked
+        made.append((args.html, page.story_html(story) if len(comparisons) > 1 else
+                     page.html_report(comparisons[0], panel, manifests)))
+    return made
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -101,18 +97,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--runs goes with one comparison")
     if args.pages and (len(args.pages) != len(args.comparison) or len(args.comparison) == 1):
         parser.error("--pages takes one page for each of several comparisons")
-    files.check_outputs([("a Markdown report", args.markdown), ("a page", args.html)],
-                        [*args.comparison, *(args.runs or ()), *[args.cases] * bool(args.cases)])
+    for path in filter(None, (args.markdown, args.html)):
+        files.check_folder(path, *args.comparison, *args.runs or (), *[args.cases] * bool(args.cases))
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
         made = make(args)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.comparison[0]}: not a whole comparison ({type(error).__name__}: {error}); "
                              "make it again with compare.py") from error
-    for kind, path, shown in made:
+    for path, shown in made:
         if path is None:
             sys.stdout.write(shown)
         else:
-            files.write(kind, path, shown)
+            files.write(path, shown)
     return 0
 
 

@@ -111,9 +111,9 @@ class PageTest(unittest.TestCase):
     def test_warnings_stand_once_below_the_verdict_and_sections_in_order(self):
         text = page.html_report(sample(), panel())
         self.assertEqual(self.check(text).headings, [
-            "Warnings (1)", "What was changed", "Is it larger than the noise?", "Cost, latency and tokens", "Where did it come from?",
-            "Which slices changed?", "How consistent is it?", "What to record next", "Other intervals, for contrast",
-            "How it was measured"])
+            "Warnings (1)", "What was changed", "Is it larger than the noise?", "Cost, latency and tokens",
+            "Where did it come from?", "Which slices changed?", "How consistent is it?", "What to record next",
+            "Other intervals, for contrast", "How it was measured"])
         self.assertEqual(text.count("sources: 6, which is few"), 1)
 
     def test_figures_are_the_comparisons(self):
@@ -121,8 +121,9 @@ class PageTest(unittest.TestCase):
         self.assertEqual([numbers(row[2].replace(" to ", " ")) for row in seen.table("The difference,")[1:3]],
                          [[0.0123, 0.4639], [-0.0952, 0.4286]])
         self.assertEqual([row[0] for row in seen.table("Sources, worst first")[1:]],
-                         ["refund" + "refund −0.3333", "advice" + "advice", "(no source)" + "charged",
-                          "late" + "late--es +0.6667, late", "topics" + "topics +0.3333", "login" + "login +0.6667"])
+                         ["refund" + "refund −0.3333", "advice" + "advice 0.0000",
+                          "(no source)" + "charged 0.0000", "late" + "late--es +0.6667, late 0.0000",
+                          "topics" + "topics +0.3333", "login" + "login +0.6667"])
         spans = [numbers(row[2].replace(" to ", " ")) for row in seen.table("95% intervals")[1:]]
         overall = sample()["overall"]
         self.assertEqual(spans, [overall["source_cluster_interval_95"], overall["exact_interval_95"],
@@ -156,21 +157,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual((len(dots), len(set(dots)), len({x for x, _ in dots})), (6, 6, 4))
         comparison = sample()
         comparison["sources"] = comparison["sources"] * 100
-        row = re.search(r"<tr[^>]*><th scope=\"row\"><bdi>Each of 6 sources.*?</tr>", page.html_report(comparison))[0]
-        self.assertEqual((row.count('class="dot"'), row.count('class="bar"')), (0, 4))
-
-    def test_histogram_shows_every_share_and_is_hollow_beyond_the_ends(self):
-        def bars(comparison):
-            return re.findall(r'<rect class="(bar|bar tail)" x="[\d.]+%" width="[\d.]+%" y="[\d.]+%" '
-                              r'height="([\d.]+)%"', page.html_report(comparison))
-
-        heights, shares = [float(height) for _, height in bars(sample())], sample()["overall"]["exact_distribution"]["shares"]
-        for height, share in zip(heights, shares, strict=True):
-            self.assertAlmostEqual(height / max(heights), share / max(shares), places=3)
-        narrow = sample()
-        narrow["overall"]["exact_interval_95"] = [-0.0477, 0.3]
-        self.assertEqual([kind for kind, _ in bars(narrow)],
-                         ["bar tail", "bar tail", "bar", "bar", "bar", "bar tail", "bar tail"])
+        self.assertNotIn('class="dot"', page.html_report(comparison))
 
     def test_changed_cases_come_first_with_all_their_trials(self):
         text = page.html_report(sample(), panel())
@@ -238,10 +225,11 @@ class PageTest(unittest.TestCase):
                 self.assertEqual(re.sub("</?(?:del|ins)>", "", html), escape(text))
             through = marker.through(one, other)
             for tag, text in (("ins", one), ("del", other)):
-                self.assertEqual(re.sub(rf"<{tag}>.*?</{tag}>|</?(?:del|ins)>", "", through, flags=re.DOTALL), escape(text))
+                left = re.sub(rf"<{tag}>.*?</{tag}>|</?(?:del|ins)>", "", through, flags=re.DOTALL)
+                self.assertEqual(left, escape(text))
         self.assertEqual(marker.beside("a b c", "a x c"), ("a <del>b</del> c", "a <ins>x</ins> c"))
         long = [" ".join(str(i * step) for i in range(2000)) for step in (1, 2)]
-        self.assertEqual(marker.beside(*long), tuple(f"<{tag}>{text}</{tag}>" for tag, text in zip(("del", "ins"), long)))
+        self.assertEqual(marker.beside(*long), (f"<del>{long[0]}</del>", f"<ins>{long[1]}</ins>"))
         self.assertLess(marker.work, page.MARKED_WORK)
         marker.work = 0
         self.assertEqual(marker.beside("a b d", "a y d"), ("a b d", "a y d"))
@@ -252,9 +240,9 @@ class PageTest(unittest.TestCase):
 
     def pair(self, left, right, **case):
         """Return a trials.Pair of one case with these (score, seed) trials."""
-        sides = [trials.Side({"name": name}, [[trials.Trial(seed, score, "timeout" if score is None else None, output, {},
-                                                            None) for score, seed, output in side]], [])
-                 for name, side in (("old", left), ("new", right))]
+        sides = [trials.Side({"name": name}, [[
+            trials.Trial(seed, score, "timeout" if score is None else None, output, {}, None)
+            for score, seed, output in side]], []) for name, side in (("old", left), ("new", right))]
         about = {"id": "c", "source": None, "tags": (), "input": None} | case
         return trials.Pair([trials.Case(**about)], *sides, (0, 1), {}, [])
 
@@ -263,8 +251,8 @@ class PageTest(unittest.TestCase):
         rows = page.pair_panel(self.pair([(1, 1, "yes <b>")], [(0, 1, "no <b>")], input="Is it <i>?"))
         text = page.html_report(comparison, rows)
         self.check(text)
-        for need in ("<pre>Is it &lt;i&gt;?</pre>", "<pre><del>yes</del> &lt;b&gt;</pre>", "<pre><ins>no</ins> &lt;b&gt;",
-                     "what differs between two outputs is marked"):
+        for need in ("<pre>Is it &lt;i&gt;?</pre>", "<pre><del>yes</del> &lt;b&gt;</pre>",
+                     "<pre><ins>no</ins> &lt;b&gt;", "what differs between two outputs is marked"):
             self.assertIn(need, text)
         text = page.html_report(comparison, page.pair_panel(self.pair([(1, 1, None)], [(0, 1, None)])))
         self.assertIn("Trials; their outputs were not recorded", text)
@@ -294,12 +282,13 @@ class PageTest(unittest.TestCase):
                                  "uneven_trials": [{"case_id": "late", "baseline": 2, "candidate": 5}]}
         text = page.html_report(comparison, panel())
         seen = self.check(text)
-        self.assertIn(["left out: advice", "baseline: <timeout>", ""], seen.table("All that decides"))
+        self.assertIn(["left out: advice", "baseline: <timeout>"], seen.table("All that decides"))
         self.assertIn(["trials of late", "2", "5"], seen.table("All that decides"))
         self.assertIn("2 cases that did not change", text)
 
     def test_ten_thousand_cases_stay_under_six_megabytes_and_say_what_is_left_out(self):
-        for changed_every, said in ((1, "9000 changed cases between these are left out"), (40, "8750 more are left out")):
+        for changed_every, said in ((1, "9000 between the first and the last are left out"),
+                                    (40, "8750 more are left out")):
             comparison, rows = many_cases(10_000, changed_every)
             text = page.html_report(comparison, rows)
             self.assertLess(len(text.encode()), 6_000_000)
@@ -316,14 +305,14 @@ class PageTest(unittest.TestCase):
             self.assertLess(len(text.encode()), 6_000_000)
             self.assertIn(told, text)
 
-    def test_what_does_not_open_is_counted(self):
+    def test_what_does_not_open_is_said(self):
         comparison, rows = many_cases(60, 1)
         for row in rows:
             row["input"] = {"text": "<" * 4000}
         with mock.patch.object(page, "OPENED_BYTES", 100_000):
             text = page.html_report(comparison, rows)
-        closed = int(re.search(r"(\d+) of these cases do not open here", text)[1])
-        self.assertEqual(closed + text.count("<details><summary><bdi>case-"), 60)
+        self.assertIn("the last of these cases do not open;", text)
+        self.assertEqual(text.count('<tr id="case-') + text.count("<details><summary><bdi>case-"), 60)
         self.check(text)
 
     def test_the_script_is_short_and_the_only_one_that_may_run(self):
@@ -345,7 +334,8 @@ class PageTest(unittest.TestCase):
         self.assertEqual(len(palettes), 2)
         texts = [(ink, ground) for ink in ("ink", "soft", "up", "down") for ground in ("paper", "fill")] + [
             ("ink", ground) for ground in ("up-tint", "down-tint", "gone", "come")]
-        marks = [(mark, ground) for mark in ("bar", "soft", "ink", "up", "down", "mark") for ground in ("paper", "fill")]
+        marks = [(mark, ground) for mark in ("bar", "soft", "ink", "up", "down", "mark")
+                 for ground in ("paper", "fill")]
         marks += [("up", "up-tint"), ("down", "down-tint"), ("mark", "come"), ("mark", "gone")]
         for palette in palettes:
             colours = dict(re.findall(r"--([\w-]+):\s*(#\w{6})", palette))

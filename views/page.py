@@ -20,16 +20,16 @@ from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
 from harness import CaseSet
-from views.words import NOT_MEASURED, SIDES, Draw, Row, Scale, Story, Table, Words, ends_of, flat
+from views.words import NOT_MEASURED, SIDES, Draw, Row, Scale, Story, Table, Words, differing, ends_of
 
 PAGE_ROWS = 1_000  # of a table
 OPENED_BYTES = 2_500_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
 LINKED_BYTES = 500_000  # of the links from sources and slices to their cases, for the same reason
 DRAWN_TRIALS = 50  # of a case's row; a case that opens lists them all
-DRAWN_DOTS = 300  # sources that are drawn one by one; more become a distribution
 SHOWN_CHARACTERS = 4_000  # of one input or output
 MARKED_WORK = 30_000_000  # pairs of words that difflib may compare, about a second
 OPEN_UP_TO = 100  # unchanged cases that are not folded away
+LINKED_CASES = 50  # of a source or slice
 
 
 def _file(name: str) -> str:
@@ -40,8 +40,8 @@ STYLE, SCRIPT = _file("page.css"), _file("page.js")
 
 # === The panel: every trial of every case ===
 
-# A row a case: {"case_id", "source", "tags", "input", "expected", "trials"}; what is not known is None. `trials` has, in
-# order, {"seed", "baseline", "candidate"}; a side that lacks the trial is None, else {"verdict", "score", "output",
+# A row a case: {"case_id", "source", "tags", "input", "expected", "trials"}; what is not known is None. `trials` has,
+# in order, {"seed", "baseline", "candidate"}; a side that lacks the trial is None, else {"verdict", "score", "output",
 # "error", "raw", "graders"}: verdict pass, fail or incomplete, None where the score (within score_range) is neither;
 # error a text or None; output, and raw (the reply as it came), any JSON value; graders {name: true or false}.
 
@@ -95,35 +95,42 @@ def _esc(value: object) -> str:
     return escape(clean(value))
 
 
+def _said(text: str) -> str:
+    """Return a sentence or figure, with the sign of a number below zero as typography has it."""
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", _esc(text))
+
+
 def _class(*kinds: str) -> str:
     return f' class="{" ".join(filter(None, kinds))}"' if any(kinds) else ""
 
 
 def _sign(text: str) -> str:
     """Return the class of a difference: better or worse."""
-    return {"+": "up", "-": "down", "−": "down"}.get(text[:1], "")
+    return {"+": "up", "-": "down"}.get(text[:1], "")
 
 
-def _head(head: str) -> str:
-    """Return the head of a column; those of figures, marked # or ~, stand to the right."""
-    figures = head[:1] in ("#", "~")
-    return f'<th scope="col"{_class("n" * figures, "wide" * head.startswith("~"))}>{_esc(head.lstrip("#~"))}</th>'
-
-
-def _cell(head: str, text: str, sign: str = "") -> str:
+def _cell(head: str, text: str, sign: str = "", tag: str = "td") -> str:
+    """Return a cell of a column; those of figures, whose heads are marked # or ~, stand to the right."""
     kinds = "n" * (head[:1] in ("#", "~")), "wide" * head.startswith("~"), "null" * (text == NOT_MEASURED), sign
-    return f"<td{_class(*kinds)}>{_esc(text)}</td>"
+    return f"<{tag}{_class(*kinds)}>{_said(text)}</{tag[:2]}>"
+
+
+def _heads(*heads: str) -> str:
+    return "".join(_cell(head, head.lstrip("#~"), tag='th scope="col"') for head in heads)
 
 
 def _framed(caption: str, head: str, body: str, kind: str = "") -> str:
     """Return a table in a box that scrolls by itself where the screen is too narrow for it."""
-    body = body if body.startswith("<tbody") else f"<tbody>{body}</tbody>"
     return (f'<div class="scroll" role="region" aria-label="{_esc(caption)}" tabindex="0"><table{_class(kind)}>'
-            f"<caption>{_esc(caption)}</caption><thead><tr>{head}</tr></thead>{body}</table></div>")
+            f"<caption>{_esc(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
 
 def _folded(summary: str, inner: str, opened: bool = False, kind: str = "") -> str:
     return f"<details{' open' * opened}{_class(kind)}><summary>{summary}</summary>{inner}</details>"
+
+
+def _left_out(number: int) -> str:
+    return f"<p>{number} between the first and the last are left out here; the JSON has them.</p>" * bool(number)
 
 
 # === Drawings on one scale ===
@@ -134,44 +141,35 @@ class _Plot:
 
     def __init__(self, scale: Scale, edges: Sequence[float]):
         self.scale = scale
-        self.ground = "".join(self.line("grid", tick, tick) for tick, _ in scale.ticks() if tick)
-        self.ground += "".join(self.line("edge", edge, edge) for edge in edges) + self.line("zero", 0, 0)
+        grid = [tick for tick, _ in scale.ticks() if tick]
+        self.ground = "".join(f'<line class="{kind}" x1="{self.at(x)}" x2="{self.at(x)}" y1="0" y2="100%"/>'
+                              for kind, places in (("grid", grid), ("edge", edges), ("zero", [0])) for x in places)
 
     def at(self, value: float) -> str:
         return f"{100 * self.scale.at(value):.2f}%"
 
-    def line(self, kind: str, low: float, high: float, top: str = "0", bottom: str = "100%") -> str:
-        return f'<line class="{kind}" x1="{self.at(low)}" x2="{self.at(high)}" y1="{top}" y2="{bottom}"/>'
-
     def head(self) -> str:
         """Return the head of the column: which way is better, and the ticks with their labels."""
         ticks = self.scale.ticks()
-        zero = [tick for tick, _ in ticks].index(0)
-        drawn = "".join(f'<text class="{kind}" x="{self.at(x)}" y="{y}" dx="{dx}">{text}</text>' for x, y, kind, dx, text
-                        in [(0, 11, "end", -7, "← worse"), (0, 11, "start", 7, "better →"), *(
-                            (tick, 27, "tick odd" if (i - zero) % 2 else "tick", 0, label.replace("-", "−"))
-                            for i, (tick, label) in enumerate(ticks))])
+        texts = [(0.0, 11, "end", -7, "← worse"), (0.0, 11, "start", 7, "better →"), *(
+            (tick, 27, "tick odd" if round(tick / self.scale.step) % 2 else "tick", 0, label.replace("-", "−"))
+            for tick, label in ticks)]
+        drawn = "".join(f'<text class="{kind}" x="{self.at(x)}" y="{y}" dx="{dx}">{text}</text>'
+                        for x, y, kind, dx, text in texts)
         return (f'<th scope="col" class="plot"><svg class="fill" role="img"><title>Scale from {ticks[0][1]} to '
                 f'{ticks[-1][1]}, candidate minus baseline</title>{drawn}</svg></th>')
 
-    def cell(self, draw: Draw, told: str) -> str:
-        """Return a table cell filled by what a row draws; told is what a screen reader says of it."""
-        drawn, y = self.ground, "50%"
-        if len(draw.dots) > DRAWN_DOTS or draw.bars:
-            start, width, shares = draw.bars or self.binned(draw.dots)
-            drawn, y = drawn + self.histogram(start, width, shares, draw.ends), "90%"
-        else:
-            drawn += self.dots(draw.dots)
-        if draw.thin:
-            drawn += self.line("thin", *draw.thin, "50%", "50%")
+    def cell(self, draw: Draw, title: str) -> str:
+        """Return a table cell filled by what a row draws; the title is what a screen reader says of it."""
+        drawn = self.ground + self.dots(draw.dots)
         if draw.ends:
-            drawn += self.line(f"ci {draw.kind}", *draw.ends, y, y) + "".join(
-                f'<svg x="{self.at(end)}" y="{y}"><path class="cap {draw.kind}" d="M0-5v10"/></svg>'
-                for end in draw.ends)
+            low, high = map(self.at, draw.ends)
+            drawn += f'<line class="ci {draw.kind}" x1="{low}" x2="{high}" y1="50%" y2="50%"/>' + "".join(
+                f'<svg x="{end}" y="50%"><path class="cap {draw.kind}" d="M0-5v10"/></svg>' for end in (low, high))
         if draw.point is not None:
-            drawn += f'<circle class="point {draw.kind}" cx="{self.at(draw.point)}" cy="{y}" r="4.5"/>'
-        return (f'<td class="plot{" tall" * bool(draw.bars or draw.dots)}"><svg class="fill" role="img"><title>'
-                f"{_esc(told)}</title>{drawn}</svg></td>")
+            drawn += f'<circle class="point {draw.kind}" cx="{self.at(draw.point)}" cy="50%" r="4.5"/>'
+        return (f'<td class="plot{" tall" * bool(draw.dots)}"><svg class="fill" role="img">'
+                f"<title>{_said(title)}</title>{drawn}</svg></td>")
 
     def dots(self, values: Sequence[float]) -> str:
         """Return a dot a value; those of one place stand on each other."""
@@ -180,60 +178,44 @@ class _Plot:
         return "".join(f'<circle class="dot" cx="{self.at(value)}" cy="{50 + step * (i - (len(stack) - 1) / 2):.1f}%" '
                        f'r="{min(4.0, step / 3):.1f}"/>' for stack in stacks for i, value in enumerate(stack))
 
-    def binned(self, values: Sequence[float], bins: int = 40) -> tuple[float, float, list[float]]:
-        width = (self.scale.high - self.scale.low) / bins
-        shares = [0.0] * bins
-        for value in values:
-            shares[min(bins - 1, int((value - self.scale.low) / width))] += 1
-        return self.scale.low, width, shares
 
-    def histogram(self, start: float, width: float, shares: Sequence[float], ends: Sequence[float] | None) -> str:
-        """Return the bars of a distribution, hollow beyond the ends of its interval."""
-        drawn, most = "", max(shares, default=0)
-        for i, share in enumerate(shares):
-            middle = start + (i + 0.5) * width
-            if most and share / most > 0.001:
-                kind = "bar" if not ends or ends[0] <= middle <= ends[1] else "bar tail"
-                across = 100 * (self.scale.at(middle + width / 2) - self.scale.at(middle - width / 2))
-                drawn += (f'<rect class="{kind}" x="{self.at(middle - width / 2)}" width="{across:.2f}%" '
-                          f'y="{82 - 74 * share / most:.2f}%" height="{74 * share / most:.2f}%"/>')
-        return drawn
+Opened = Callable[[str, Any], str]  # (a table's key, a row's key): the HTML that the row opens, or nothing
 
 
-def _table(story: Story, table: Table, opened: Callable[[str, Any], str]) -> str:
-    """Return a table of a story, and below it the rows that it folds away; opened(table's key, row's key) is what a row
-    opens."""
-    scale, heads = story.scale(table), table.columns
+def _row(table: Table, row: Row, plot: _Plot | None, inner: str) -> str:
+    """Return a table row; what it opens stands below its name."""
+    name = f"<bdi>{_esc(row.cells[0])}</bdi>"
+    if table.key == "sheet" and row.key:
+        name = f'<a href="{_esc(row.key)}">{name}</a>'
+    elif inner:
+        name = _folded(name, f'<div class="links">{inner}</div>')
+    draw = row.draw or Draw()
+    name += ' <b class="tag">decides</b>' * (draw.kind == "decides" and table.key != "sheet")
+    name += f"<small>{_said(row.note)}</small>" * bool(row.note)
+    drawn = plot.cell(draw, f"{row.cells[0]}: {', '.join(filter(None, row.cells[1:]))}") if plot else ""
+    # Of cost, latency and tokens more is worse, and which way a slice's reader sees it is theirs.
+    signs = [_sign(cell) * (head == "#difference" and table.key != "cost") for head, cell in zip(
+        table.columns, row.cells, strict=True)]
+    cells = list(zip(table.columns, row.cells, signs, strict=True))[1:]
+    if len(cells) == 2 and cells[0][0] == "baseline" and cells[0][1] == cells[1][1]:
+        return f'<tr><th scope="row">{name}</th><td colspan="2">{_esc(row.cells[1])}</td></tr>'
+    return f'<tr><th scope="row">{name}</th>{drawn}{"".join(_cell(*cell) for cell in cells)}</tr>'
+
+
+def _table(story: Story, table: Table, opened: Opened) -> str:
+    """Return a table of a story, and below it the rows that it folds away."""
+    scale = story.scale(table)
     plot = _Plot(scale, story.edges) if scale else None
-    texts = not any(head[:1] in ("#", "~") for head in heads)
-    signed = [i for i, head in enumerate(heads) if head.lstrip("#~") in ("difference", "change")]
-
-    def row(row: Row) -> str:
-        name = f"<bdi>{_esc(row.cells[0])}</bdi>"
-        if table.key == "sheet" and row.key:
-            name = f'<a href="{_esc(row.key)}">{name}</a>'
-        elif inner := opened(table.key, row.key):
-            name = _folded(name, f'<div class="links">{inner}</div>')
-        name += ' <b class="tag">decides</b>' * bool(row.draw and row.draw.kind == "decides" and table.key != "sheet")
-        name += f"<small>{_esc(row.note)}</small>" * bool(row.note)
-        drawn = plot.cell(row.draw or Draw(), f"{row.cells[0]}: {', '.join(filter(None, row.cells[1:]))}") if plot else ""
-        if texts and len(row.cells) == 3 and row.cells[1] == row.cells[2]:
-            rest = f'<td colspan="2">{_esc(row.cells[1])}</td>'
-        else:  # more of cost, latency or tokens is worse
-            rest = "".join(_cell(head, cell, _sign(cell) if i in signed and table.key != "cost" else "")
-                           for i, (head, cell) in enumerate(zip(heads, row.cells)) if i)
-        return f'<tr><th scope="row">{name}</th>{drawn}{rest}</tr>'
+    kind = f"{table.key}{' plotted' * bool(plot)}{' texts' * ('baseline' in table.columns)}"
 
     def framed(rows: Sequence[Row]) -> str:
         first, left_out, last = ends_of(rows, PAGE_ROWS)
-        between = (f'<tr><th scope="row" colspan="{len(heads) + bool(plot)}">{left_out} between these are left out here; '
-                   "the comparison's JSON has them</th></tr>") * bool(left_out)
-        head = _head(heads[0] or " ") + (plot.head() if plot else "") + "".join(map(_head, heads[1:]))
-        body = "".join([*map(row, first), between, *map(row, last)])
-        return _framed(table.caption, head, body, " ".join([table.key, *["plotted"] * bool(plot), *["texts"] * texts]))
+        body = "".join(_row(table, row, plot, opened(table.key, row.key)) for row in [*first, *last])
+        head = _heads(table.columns[0]) + (plot.head() if plot else "") + _heads(*table.columns[1:])
+        return _framed(table.caption, head, body, kind) * bool(rows) + _left_out(left_out)
 
-    return (framed(table.rows) if table.rows else "") + "".join(
-        _folded(_esc(summary), framed(rows), not table.rows) for summary, rows in table.folded)
+    return framed(table.rows) + "".join(_folded(_esc(summary), framed(rows), not table.rows)
+                                        for summary, rows in table.folded)
 
 
 # === Differences between texts ===
@@ -275,26 +257,16 @@ def _marked(tag: str, text: str) -> str:
     return f"<{tag}>{escape(text)}</{tag}>" if text else ""
 
 
-# === What was changed, and how it was measured ===
-
-
 def _change(words: Words, manifests: Sequence[dict[str, Any]], marker: _Marker) -> str:
-    """Return what differs between the two systems and their settings, word by word."""
-    rows = words.changes()
-    if manifests:
-        one, other = (dict(flat({key: manifest.get(key) for key in ("settings", "server")})) for manifest in manifests)
-        rows += [(key, one.get(key, ""), other.get(key, "")) for key in one | other if one.get(key) != other.get(key)]
+    """Return what differs between the two systems, their settings and servers, word by word."""
+    rows = words.changes() + (differing(*({key: manifest.get(key) for key in ("settings", "server")}
+                                          for manifest in manifests)) if manifests else [])
     body = "".join(f'<tr><th scope="row">{_esc(name)}</th><td><pre>{marker.through(before, after)}</pre></td></tr>'
                    for name, before, after in rows)
-    table = _framed("What differs, word by word: struck through what went, underlined what came",
-                    _head("What") + _head("baseline, then candidate"), body, "change") * bool(body)
-    return table + ("" if manifests else "<p>Prompts and settings stand in run records: with them (report.py --runs) "
-                    "they are shown here word by word.</p>")
-
-
-def _manifest_rows(manifests: Sequence[dict[str, Any]]) -> list[Row]:
-    one, other = (dict(flat(manifest, "run")) for manifest in manifests or ({}, {}))
-    return [Row([key, one.get(key, "–"), other.get(key, "–")]) for key in one | other]
+    return _framed("What differs, word by word: struck through what went, underlined what came",
+                   _heads("What", "baseline, then candidate"), body, "change") * bool(rows) + (
+        "<p>Prompts and settings stand in run records: with them (report.py --runs) they are shown here word by word."
+        "</p>") * (not manifests)
 
 
 # === Cases with all their trials ===
@@ -327,72 +299,63 @@ class _Panel:
 
     def __init__(self, words: Words, panel: Sequence[dict[str, Any]], marker: _Marker):
         self.words, self.marker, self.span = words, marker, (words.high - words.low) or 1
-        self.drop = words.all["missing"] == "drop"
-        left_out = {row["case_id"] for row in words.all["excluded"]}
-        self.rows = {row["case_id"]: row for row in panel if row["case_id"] not in left_out}
+        self.drop, self.room, self.link_room = words.all["missing"] == "drop", OPENED_BYTES, LINKED_BYTES
         self.changed = {case["case_id"]: case for case in words.changed()}
+        out = {row["case_id"] for row in words.all["excluded"]}
+        self.rows = {row["case_id"]: row for row in panel if row["case_id"] not in out}
         self.trials = min(max((len(row["trials"]) for row in panel), default=0), DRAWN_TRIALS)
-        self.room, self.link_room, self.closed = OPENED_BYTES, LINKED_BYTES, 0
         first, self.between, last = ends_of(list(self.changed), PAGE_ROWS)
-        self.shown_changed, self.first = [*first, *last], len(first)
-        same = [case_id for case_id in self.rows if case_id not in self.changed]
-        self.shown_same, self.left_out = same[:PAGE_ROWS], len(same[PAGE_ROWS:])
-        figures = [self.changed.get(case_id) or self.same(self.rows[case_id])
-                   for case_id in (*self.shown_changed, *self.shown_same)]
-        self.cells = dict(zip((*self.shown_changed, *self.shown_same), words.case_cells(figures), strict=True))
-        self.members: dict[Any, list[str]] = {}
+        self.same = [case_id for case_id in self.rows if case_id not in self.changed]
+        figures = {case_id: self.changed[case_id] for case_id in (*first, *last)} | {
+            case_id: self.steady(self.rows[case_id]) for case_id in self.same[:PAGE_ROWS]}
+        self.cells = dict(zip(figures, words.case_cells(list(figures.values())), strict=True))
+        self.members: dict[Any, list[str]] = {}  # the cases of each source, and of each slice
         for row in self.rows.values():
             for key in (row["source"], *row["tags"]):
                 self.members.setdefault(key, []).append(row["case_id"])
 
-    def same(self, row: dict[str, Any]) -> dict[str, Any]:
+    def steady(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the figures of a case that did not change: its mean score, the same on both sides."""
         scores = [trial["baseline"]["score"] for trial in row["trials"] if trial["baseline"]]
-        if self.drop:
-            scores = [score for score in scores if score is not None]
-        share = float(sum(score or 0 for score in scores) / len(scores)) if scores else None
+        scores = [score for score in scores if score is not None] if self.drop else [score or 0 for score in scores]
+        share = float(sum(scores) / len(scores)) if scores else None
         return {"baseline": share, "candidate": share, "difference": 0, "by_chance": None}
 
     def opened(self, table: str, key: Any) -> str:
         """Return links to the cases of a source or slice, the worst first, while their budget lasts."""
-        if table not in ("sources", "slices"):
-            return ""
-        cases = sorted(self.members.get(key, ()), key=lambda case_id: (
+        cases = sorted(self.members.get(key, ()) if table in ("sources", "slices") else (), key=lambda case_id: (
             case_id not in self.changed, self.changed.get(case_id, {}).get("difference", 0)))
-        linked = [case_id for case_id in cases if case_id in self.cells][:50]
-        links = ", ".join(f'<a href="#{_esc(_address(case_id))}"><bdi>{_esc(case_id)}</bdi></a>'
-                          f"{_moved(self.cells[case_id][2])}" for case_id in linked)
+        linked = [case_id for case_id in cases if case_id in self.cells][:LINKED_CASES]
+        links = ", ".join(f'<a href="#{_esc(_address(case_id))}"><bdi>{_esc(case_id)}</bdi></a> '
+                          f'<span class="{_sign(self.cells[case_id][2])}">{_said(self.cells[case_id][2])}</span>'
+                          for case_id in linked)
         links += f" and {len(cases) - len(linked)} more" * (len(cases) > len(linked))
         self.link_room -= len(links)
         return links if self.link_room > 0 else ""
 
     def case(self, case_id: str) -> str:
         """Return a case's table row. It opens while the budget lasts."""
-        row, changed = self.rows.get(case_id), self.changed.get(case_id)
-        name, anchor, about = f"<bdi>{_esc(case_id)}</bdi>", _esc(_address(case_id)), ""
-        inner = self.inside(row, anchor) if row and self.room > 0 else ""
-        if inner:
+        row, moved = self.rows.get(case_id), self.changed.get(case_id, {}).get("difference", 0)
+        name, anchor = f"<bdi>{_esc(case_id)}</bdi>", f' id="{_esc(_address(case_id))}"'
+        if row and self.room > 0:
+            inner = self.inside(row, anchor)
             self.room -= len(inner.encode())
             name, anchor = _folded(name, inner), ""
-        self.closed += bool(row and not inner)
-        before, after, difference, chance = self.cells[case_id]
-        moved = changed["difference"] if changed else 0
         flags = ["worse" if moved < 0 else "better" if moved else "same"]
-        if row:
-            seen = {trial["candidate"]["verdict"] for trial in row["trials"] if trial["candidate"]}
-            flags += ["unsteady"] * ({"pass", "fail"} <= seen) + ["incomplete"] * any(
-                trial[side] and trial[side]["verdict"] == "incomplete" for trial in row["trials"] for side in SIDES)
-            about = f' data-t="{_esc("|".join(f"{tag}: {value}" for tag, value in row["tags"]))}"'
-        source = row["source"] if row else changed and changed["source"]
-        about += f' data-s="{_esc(source)}"' if source else ""
+        tags, source = (row["tags"], row["source"]) if row else ((), self.changed[case_id]["source"])
+        trials = row["trials"] if row else []
+        seen = {(side, trial[side]["verdict"]) for trial in trials for side in SIDES if trial[side]}
+        flags += ["unsteady"] * ({("candidate", "pass"), ("candidate", "fail")} <= seen)
+        flags += ["incomplete"] * ("incomplete" in {verdict for _, verdict in seen})
+        slices = _esc("|".join(f"{tag}: {value}" for tag, value in tags))
+        about = f'data-f="{" ".join(flags)}" data-d="{moved:.4g}" data-t="{slices}" data-s="{_esc(source or "")}"'
         bar = (f'<rect class="{"up" if moved > 0 else "down"}" x="{50 + 50 * min(moved / self.span, 0):.2f}%" y="9" '
                f'height="12" width="{50 * abs(moved) / self.span:.2f}%"/>') * bool(moved)
-        bar += '<line class="zero" x1="50%" x2="50%" y1="0" y2="100%"/>'
-        strip = f"<td>{self.strip(row) if row else ''}</td>" if self.trials else ""
-        return (f'<tr{f" id={chr(34)}{anchor}{chr(34)}" * bool(anchor)} data-f="{" ".join(flags)}" data-d="{moved:.4g}"'
-                f'{about}><th scope="row">{name}</th>{strip}{_cell("~", before)}{_cell("~", after)}<td class="plot wide">'
-                f'<svg class="fill" aria-hidden="true">{bar}</svg></td>{_cell("#", difference, _sign(difference))}'
-                f'{_cell("~", chance if changed else "")}</tr>')
+        before, after, difference, chance = self.cells[case_id]
+        return (f'<tr{anchor} {about}><th scope="row">{name}</th>' + (f"<td>{self.strip(row)}</td>" if row else "")
+                + _cell("~", before) + _cell("~", after) + '<td class="plot wide"><svg class="fill" aria-hidden="true">'
+                + f'{bar}<line class="zero" x1="50%" x2="50%" y1="0" y2="100%"/></svg></td>'
+                + _cell("#", difference, _sign(difference)) + _cell("~", chance if moved else "") + "</tr>")
 
     def strip(self, row: dict[str, Any]) -> str:
         """Return all trials of a case: the baseline's line above the candidate's, a seed a column."""
@@ -408,11 +371,10 @@ class _Panel:
                 outcome = trial[side]
                 if outcome and outcome["verdict"]:
                     paths[outcome["verdict"]] += TRIAL_MARKS[outcome["verdict"]].format(x=14 * i + 7, y=y)
-                    told[side].append(outcome["verdict"])
                 elif outcome:
                     height = 1 + 11 * float(outcome["score"] - self.words.low) / self.span
                     paths["score"] += f"M{14 * i + 7},{y + 6}v-{height:.1f}"
-                    told[side].append(self.words.plain(float(outcome["score"])))
+                told[side] += [outcome["verdict"] or self.words.plain(float(outcome["score"]))] if outcome else []
         title = "; ".join(f"{side}: " + ", ".join(f"{len(list(same))} {verdict}" for verdict, same in groupby(verdicts))
                           for side, verdicts in told.items())
         drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
@@ -423,91 +385,81 @@ class _Panel:
     def inside(self, row: dict[str, Any], anchor: str) -> str:
         """Return what a case was: its tags, input, what was expected, and each trial's outcomes side by side."""
         about = [f"source: {row['source']}"] * bool(row["source"]) + [f"{tag}: {value}" for tag, value in row["tags"]]
-        given = f'<p class="soft">{_esc(" · ".join(about))} <a href="#{anchor}">link to this case</a></p>' + "".join(
+        given = f'<p class="soft">{_esc(" · ".join(about))} <a href="#{anchor[5:-1]}">link to this case</a></p>'
+        given += "".join(
             f"<p><b>{key.capitalize()}</b></p><pre>{escape(_shown(row[key]))}</pre>"
             for key in ("input", "expected") if row[key] is not None)
-        body, outputs = "", False
+        body, recorded = "", False
         for number, trial in enumerate(row["trials"], start=1):
             seed = "" if trial["seed"] is None else f"<small>seed {_esc(trial['seed'])}</small>"
             sides = [trial[side] for side in SIDES]
             texts = [_shown(side and side["output"]) for side in sides]
-            outputs = outputs or any(texts)
+            recorded = recorded or any(texts)
             cells = "".join(map(self.outcome, sides, self.marker.beside(*texts)))
             body += f'<tr><th scope="row">{number}{seed}</th>{cells}</tr>'
-        caption = "Trials; what differs between two outputs is marked" if outputs else (
-            "Trials; their outputs were not recorded")
-        return (f'<div class="in" id="{anchor}">{given}<table class="trials"><caption>{caption}</caption><thead><tr>'
-                f'{_head("Trial")}{_head("Baseline")}{_head("Candidate")}</tr></thead><tbody>{body}</tbody></table></div>')
+        told = "what differs between two outputs is marked" if recorded else "their outputs were not recorded"
+        return (f'<div class="in"{anchor}>{given}<table class="trials"><caption>Trials; {told}</caption><thead><tr>'
+                f'{_heads("Trial", "Baseline", "Candidate")}</tr></thead><tbody>{body}</tbody></table></div>')
 
     def outcome(self, outcome: dict[str, Any] | None, marked: str) -> str:
         """Return the cell of one trial of one side."""
         if outcome is None:
             return "<td>no such trial</td>"
         verdict = outcome["verdict"]
-        said = _mark(verdict) if verdict else f"score {self.words.plain(float(outcome['score']))}"
-        graded = ", ".join(f"{name} {'passes' if good else 'fails'}" for name, good in outcome["graders"].items())
-        said += f": {_esc(outcome['error'])}" if outcome["error"] else f": {_esc(graded)}" if graded else ""
+        said = outcome["error"] or ", ".join(
+            f"{name} {'passes' if good else 'fails'}" for name, good in outcome["graders"].items())
+        shown = _mark(verdict) if verdict else f"score {self.words.plain(float(outcome['score']))}"
         raw = escape(_shown(outcome["raw"])) if verdict == "incomplete" else ""
-        return f"<td><p>{said}</p>{''.join(f'<pre>{text}</pre>' for text in (marked, raw) if text)}</td>"
+        return f"<td><p>{shown}{f': {_esc(said)}' if said else ''}</p>" + "".join(
+            f"<pre>{text}</pre>" for text in (marked, raw) if text) + "</td>"
 
-    def table(self, caption: str, body: str) -> str:
-        trials = f"Trials 1 to {self.trials}" if self.trials > 1 else "Trial"
+    def table(self, caption: str, cases: Sequence[str]) -> str:
+        """Return a table of these cases, nothing where there are none."""
         width = max(84, min(14 * self.trials, 420) + 14)
-        strips = f'<th scope="col" style="width:{width}px">{trials}</th>' * bool(self.trials)
-        head = _head("Case") + strips + "".join(map(_head, ("~baseline", "~candidate")))
-        head += '<th scope="col" class="plot wide mid">← worse, better →</th>' + _head("#difference") + _head("~by chance")
-        return _framed(caption, head, body, "panel")
+        strips = (f'<th scope="col" style="width:{width}px">Trials 1 to {self.trials}</th>') * bool(self.trials)
+        head = (_heads("Case") + strips + _heads("~baseline", "~candidate")
+                + '<th scope="col" class="wide middle">← worse, better →</th>' + _heads("#difference", "~by chance"))
+        return _framed(caption, head, "".join(map(self.case, cases)), "panel") * bool(cases)
 
     def tables(self) -> str:
         """Return the changed cases, worst first, and those that did not change."""
         scored = any(trial[side] and not trial[side]["verdict"] for row in self.rows.values() for trial in row["trials"]
                      for side in SIDES)
-        legend = (", ".join(map(_mark, TRIAL_MARKS)) + ", other scores as columns of their height" * scored
-                  + ": the baseline’s trials above, the candidate’s with the same seeds below; a tinted column is a pair "
-                  "that differs. Open a case to read it." if self.rows else "A comparison does not hold the trials "
-                  "themselves: compare.py --html, or report.py with --runs, shows them here.")
-        across = 3 + bool(self.trials)  # columns that a phone shows, and one
-        between = (f'<tr><th scope="row" colspan="{across}">{self.between} changed cases between these are left out here; '
-                   "comparison.json has them</th></tr>") * bool(self.between)
-        rows = [*map(self.case, self.shown_changed)]
-        body = "".join([*rows[:self.first], between, *rows[self.first:]])
-        out = f'<p class="legend">{legend}</p>' + (
-            self.table("Changed cases, worst first", body) if body else "<p>No case changed.</p>")
-        if self.shown_same:
-            count = len(self.shown_same) + self.left_out
-            hidden = f"<p>{self.left_out} more are left out here; the runs hold their trials.</p>" * bool(self.left_out)
-            out += _folded(f"{count} cases that did not change", self.table(
-                "Cases that did not change, in file order", "".join(map(self.case, self.shown_same))) + hidden,
-                count <= OPEN_UP_TO, "same")
-        if self.closed:
-            out += (f"<p>To keep the page light, {self.closed} of these cases do not open here; the runs hold their "
-                    "trials.</p>")
+        out = (", ".join(map(_mark, TRIAL_MARKS)) + ", other scores as columns of their height" * scored
+               + ": the baseline’s trials above, the candidate’s with the same seeds below; a tinted column is a pair "
+               "that differs. Open a case to read it." if self.rows else "A comparison does not hold the trials "
+               "themselves: compare.py --html, or report.py with --runs, shows them here.")
+        changed = [case_id for case_id in self.cells if case_id in self.changed]
+        same = self.same[:PAGE_ROWS]
+        out = f'<p class="legend">{out}</p>{self.table("Changed cases, worst first", changed)}{_left_out(self.between)}'
+        if same:
+            hidden = len(self.same) - len(same)
+            inner = self.table("Cases that did not change, in file order", same)
+            inner += f"<p>{hidden} more are left out here.</p>" * bool(hidden)
+            out += _folded(f"{len(self.same)} cases that did not change", inner, len(self.same) <= OPEN_UP_TO, "same")
+        if self.room <= 0:
+            out += "<p>To keep the page light, the last of these cases do not open; the runs hold their trials.</p>"
         return f'<div id="all-cases">{out}</div>'
-
-
-def _moved(difference: str) -> str:
-    return f' <span class="{_sign(difference)}">{_esc(difference)}</span>' if _sign(difference) else ""
 
 
 # === The whole ===
 
 
-def story_html(story: Story, made: dict[str, str] | None = None,
-               opened: Callable[[str, Any], str] = lambda table, key: "") -> str:
+def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened = lambda table, key: "") -> str:
     """Return a story as one HTML page; made holds the HTML of tables, by key, that the page makes itself."""
     made = made or {}
-    warnings = "".join(f"<li>{_esc(message)}; <b>{_esc(advice)}</b>.</li>" for message, advice in story.warnings)
-    warnings = f'<section id="warnings"><h2>Warnings ({len(story.warnings)})</h2><ol>{warnings}</ol></section>\n' * bool(
-        warnings)
-    main = ""
+    warnings = "".join(f"<li>{_said(message)}; <b>{_said(advice)}</b>.</li>" for message, advice in story.warnings)
+    main = f'<section id="warnings"><h2>Warnings ({len(story.warnings)})</h2><ol>{warnings}</ol></section>\n' * bool(
+        story.warnings)
+    main += '<nav aria-label="Sections">' + "".join(
+        f'<a href="#{section.key}">{_esc(section.heading)}</a>' for section in story.sections) + "</nav>"
     for section in story.sections:
-        inner = "".join(f"<p>{_esc(block)}</p>" if isinstance(block, str) else
+        inner = "".join(f"<p>{_said(block)}</p>" if isinstance(block, str) else
                         made[block.key] if block.key in made else _table(story, block, opened)
                         for block in section.blocks)
         main += f'<section id="{section.key}"><h2>{_esc(section.heading)}</h2>{inner}</section>\n'
-    nav = "".join(f'<a href="#{section.key}">{_esc(section.heading)}</a>' for section in story.sections)
-    lead = "".join(f"<p>{_esc(sentence)}</p>" for sentence in story.lead)
-    lead += f'<p class="gate">{_esc(story.gate[:1].upper() + story.gate[1:])}.</p>' * bool(story.gate)
+    lead = "".join(f"<p>{_said(sentence)}</p>" for sentence in story.lead)
+    lead += f'<p class="gate">{_said(story.gate[:1].upper() + story.gate[1:])}.</p>' * bool(story.gate)
     word = _esc(story.verdict[:1].upper() + story.verdict[1:])
     allowed = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     return f"""<!doctype html>
@@ -523,11 +475,10 @@ script-src 'sha256-{allowed}'">
 <body>
 <header>
 <p class="subject"><b>{_esc(story.title)}</b> {_esc(story.subject)}</p>
-<h1{_class(story.verdict if story.verdict in ("better", "worse") else "")}>{word}</h1>
+<h1{_class(story.verdict * (story.verdict in ("better", "worse")))}>{word}</h1>
 <div class="lead">{lead}</div>
 </header>
 <main>
-{warnings}<nav aria-label="Sections">{nav}</nav>
 {main}</main>
 <footer><p>Made by report.py {TOOL_VERSION}; the figures are those of the comparison's JSON.</p></footer>
 <script>{SCRIPT}</script>
@@ -539,9 +490,6 @@ script-src 'sha256-{allowed}'">
 def html_report(comparison: dict[str, Any], panel: Sequence[dict[str, Any]] = (),
                 manifests: Sequence[dict[str, Any]] = ()) -> str:
     """Return a comparison as one HTML page, with the trials of a panel and the two run records' manifests if given."""
-    words, marker = Words(comparison, minus="−"), _Marker()
-    story, rows = words.story(), _Panel(words, panel, marker)
-    measured = story.sections[-1].blocks[0]
-    assert isinstance(measured, Table)
-    measured.rows.extend(_manifest_rows(manifests))
-    return story_html(story, {"change": _change(words, manifests, marker), "cases": rows.tables()}, rows.opened)
+    words, marker = Words(comparison, manifests), _Marker()
+    rows = _Panel(words, panel, marker)
+    return story_html(words.story(), {"change": _change(words, manifests, marker), "cases": rows.tables()}, rows.opened)

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.files import clean
-from views.words import NOT_MEASURED, Draw, Row, Story, Table, Words, ends_of, some
+from views.words import NOT_MEASURED, Draw, Row, Scale, Story, Table, Words, ends_of, some
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
@@ -82,12 +82,20 @@ def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> 
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
-    """Return a line for each different note, after the names of its rows."""
+    """Return a sentence for each different note, after the names of its rows."""
     named: dict[str, list[str]] = {}
     for row in rows:
-        if row.note:
-            named.setdefault(row.note, []).append(row.cells[0])
-    return [f"{some(names)}: {note}." for note, names in named.items()]
+        named.setdefault(row.note, []).append(row.cells[0])
+    return [f"{some(names)}: {note}." for note, names in named.items() if note]
+
+
+def is_figures(head: str) -> bool:
+    return head.startswith(("#", "~"))
+
+
+def texts_line(row: Row) -> str:
+    """Return a row of texts as a line: one value where both sides share it."""
+    return f"{row.cells[0]}: {' -> '.join(dict.fromkeys(filter(None, row.cells[1:])))}"
 
 
 # === Terminal ===
@@ -121,6 +129,7 @@ class _Screen:
         return text if self.unicode else text.replace("−", "-").encode("ascii", "backslashreplace").decode()
 
     def heading(self, text: str, colour: str = "1") -> None:
+        text = clip(self.harmless(text), self.width, self.glyphs[-1])
         self.lines += ["", f"\x1b[{colour}m{text}\x1b[0m" if self.colour and colour else text]
 
     def say(self, text: str, first: str = "  ", rest: str = "  ") -> None:
@@ -137,49 +146,50 @@ class _Screen:
         self.lines.append(line)
 
     def table(self, story: Story, table: Table) -> None:
-        """Add a table: what does not fit gives way, the drawings stand beside its rows. One of texts becomes lines."""
-        if not any(head[:1] in "#~" for head in table.columns[1:]):
+        """Add a table with its notes; one of texts becomes lines."""
+        if not any(map(is_figures, table.columns)):
             for row in table.rows:
-                self.say(f"{row.cells[0]}: {' -> '.join(dict.fromkeys(filter(None, row.cells[1:])))}", rest="    ")
-            return
-        if table.rows:
+                self.say(texts_line(row), rest="    ")
+        elif table.rows:
             self.grid(story, table)
         for summary, rows in table.folded:
             self.say(f"{summary}: {some([row.cells[0] for row in rows])}.")
-        for line in notes(table.rows[:TEXT_ROWS]):
-            self.say(line)
+        for sentence in notes(table.rows[:TEXT_ROWS]):
+            self.say(sentence)
 
     def grid(self, story: Story, table: Table) -> None:
+        """Add the rows of a table: columns that do not fit give way, the drawings stand beside them."""
         first, left_out, last = ends_of(table.rows, TEXT_ROWS)
         shown = [*first, *last]
-        heads = [self.harmless(head) for head in (table.columns[0] or table.caption, *table.columns[1:])]
-        rows = [["-" if cell == NOT_MEASURED else self.harmless(cell) for cell in row.cells] for row in shown]
-        kept = fitting(heads, rows, self.width)
-        rows = [[row[i].lstrip("#~") if row is heads else row[i] for i in kept] for row in (heads, *rows)]
-        widths = [max(map(columns, column)) for column in zip(*rows)]
+        cells = [["-" if cell == NOT_MEASURED else self.harmless(cell) for cell in row.cells] for row in shown]
+        kept = fitting(table.columns, cells, self.width)
+        right = [is_figures(table.columns[i]) for i in kept]
+        rows = [[row[i] for i in kept] for row in ([head.lstrip("#~") for head in table.columns], *cells)]
+        widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
         gap = 2 if sum(widths) + 2 * (len(widths) - 1) <= self.width else 1
-        for i in [i for i in range(len(kept)) if heads[kept[i]][:1] not in "#~"]:  # texts give way to figures
-            spare = sum(widths) + gap * (len(widths) - 1) - self.width
-            widths[i] = max(min(6, widths[i]), widths[i] - max(0, spare))
+        for i, figures in enumerate(right):
+            if not figures:  # texts give way to figures
+                spare = max(0, sum(widths) + gap * (len(widths) - 1) - self.width)
+                widths[i] = max(min(6, widths[i]), widths[i] - spare)
         room = min(60, self.width - sum(widths) - gap * len(widths) - 1)
-        drawn = story.scale(table) and room >= 16
-        if not drawn:  # a row that only draws
-            rows = [row for row in rows if any(cell != "" for cell in row[1:])]
-        drawings = _drawings(story, table, shown, self.glyphs, room) if drawn else [""] * len(rows)
+        scale = story.scale(table) if room >= 16 else None
+        drawings = _drawings(scale, story.edges, shown, self.glyphs, room) if scale else [""] * len(rows)
         for row, drawing in zip(rows, drawings, strict=True):
-            cells = [clip(cell, width, self.glyphs[-1]) for cell, width in zip(row, widths)]
-            airs = [" " * (width - columns(cell)) for cell, width in zip(cells, widths)]
-            cells = [air + cell if heads[i][:1] in "#~" else cell + air for i, cell, air in zip(kept, cells, airs)]
-            self.lines.append(f"{(' ' * gap).join(cells)}  {drawing}")
+            if drawing or any(row[1:]):  # a row that only draws says nothing without a drawing
+                fitted = [clip(cell, width, self.glyphs[-1]) for cell, width in zip(row, widths, strict=True)]
+                airs = [" " * (width - columns(cell)) for cell, width in zip(fitted, widths, strict=True)]
+                line = (" " * gap).join(air + cell if figures else cell + air
+                                        for cell, air, figures in zip(fitted, airs, right, strict=True))
+                self.lines.append(f"{line}  {drawing}")
         if left_out:
-            self.lines.insert(len(self.lines) - len(last), f"  {left_out} between these are left out; the JSON has them")
+            said = f"  {left_out} between these are left out; the JSON has them"
+            self.lines.insert(len(self.lines) - len(last), said)
 
 
-def _drawings(story: Story, table: Table, rows: Sequence[Row], glyphs: Sequence[str], width: int) -> list[str]:
+def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[Row], glyphs: Sequence[str],
+              width: int) -> list[str]:
     """Return an axis, and below it what each row draws, in so many columns; zero is seen in every row."""
     left, line, right, middle, zero, crossed, border, _ = glyphs
-    scale = story.scale(table)
-    assert scale
 
     def column(value: float) -> int:
         return round(scale.at(value) * (width - 1))
@@ -192,7 +202,7 @@ def _drawings(story: Story, table: Table, rows: Sequence[Row], glyphs: Sequence[
     drawings = [axis]
     for draw in (row.draw or Draw() for row in rows):
         cells = [" "] * width
-        for edge in story.edges:
+        for edge in edges:
             cells[column(edge)] = border
         cells[column(0)] = zero
         if draw.ends:
@@ -252,60 +262,56 @@ def _code(text: object, width: int = 60) -> str:
     return f"<code>{_md(text, width).replace('&#8203;', '')}</code>"  # GitHub looks for no mention inside of code
 
 
-def _md_table(table: Table, rows: Sequence[Row], left_out: str = "") -> list[str]:
-    """Return the lines of a table: texts to the left, figures to the right."""
-    kept = fitting(table.columns, [row.cells for row in rows[:200]], MARKDOWN_WIDTH)
-    heads = [table.columns[i] for i in kept]
-    rule = ["---:" if head[:1] in "#~" and head else ":---" for head in heads]
-    lines = [[_md(head.lstrip("#~")) or " " for head in heads], rule]
-    for row in rows:
-        name, *cells = (row.cells[i] for i in kept)
-        lines.append([(_code(name) if table.key in NAMED else _md(name)) + (f"<br><sub>{_md(row.note, 200)}</sub>" if row.note else ""),
-                      *(_md(cell, 120) for cell in cells)])
-    return ["", f"**{_md(table.caption)}**", "", *(f"| {' | '.join(line)} |" for line in lines), "", left_out]
-
-
-def _md_block(block: str | Table, most: int) -> list[str]:
-    """Return the lines of a sentence or a table of at most so many rows; the rows between are counted."""
-    if isinstance(block, str):
-        return ["", _md(block, 2000)]
-    if not any(head[:1] in "#~" for head in block.columns[1:]):
-        return ["", *(f"- {_md(row.cells[0])}: {_md(' -> '.join(dict.fromkeys(filter(None, row.cells[1:]))))}"
-                      for row in block.rows[:most])]
-    first, left_out, last = ends_of(block.rows, most)
-    lines = _md_table(block, [*first, *last], f"{left_out} between the {len(first)} first and the {len(last)} last are "
-                      "left out here." if left_out else "") if block.rows else []
-    for summary, rows in block.folded:
-        lines += ["", _md(f"{summary}: {some([row.cells[0] for row in rows])}.")]
-    return lines
-
-
 NAMED = ("sources", "cases", "slices")  # tables whose rows have names of the user's
 FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, beside the regressions
 
 
+def _md_table(table: Table, most: int) -> list[str]:
+    """Return the lines of a table of at most so many rows; one of texts becomes a list."""
+    first, left_out, last = ends_of([row for row in table.rows if any(row.cells[1:])], most)
+    rows = [*first, *last]
+    if not any(map(is_figures, table.columns)):
+        lines = [f"- {_md(texts_line(row))}" for row in rows]
+    else:
+        kept = fitting(table.columns, [row.cells for row in rows[:200]], MARKDOWN_WIDTH)
+        heads = [table.columns[i] for i in kept]
+        shown = [[_md(head.lstrip("#~")) for head in heads],
+                 ["---:" if is_figures(head) else ":---" for head in heads]] + [
+            [_code(row.cells[0]) if table.key in NAMED else _md(row.cells[0]), *(_md(row.cells[i]) for i in kept[1:])]
+            for row in rows]
+        for line, row in zip(shown[2:], rows, strict=True):
+            line[0] += f"<br><sub>{_md(row.note, 200)}</sub>" * bool(row.note)
+        lines = [f"**{_md(table.caption)}**", "", *(f"| {' | '.join(line)} |" for line in shown)] if rows else []
+    lines += ["", f"{left_out} between the {len(first)} first and the {len(last)} last are left out here."] * bool(
+        left_out)
+    return ["", *lines, *(f"\n{_md(summary)}: {_md(some([row.cells[0] for row in folded]))}."
+                          for summary, folded in table.folded)]
+
+
 def _markdown(story: Story, most: int) -> str:
-    gate = f" · {_md(story.gate, 400)}" if story.gate else ""
+    gate = f" · {_md(story.gate)}" if story.gate else ""
     lines = [f"### {_md(story.verdict[:1].upper() + story.verdict[1:])}{gate}", "",
              f"{_md(story.title)}: {_md(story.subject)}.", "", _md(" ".join(story.lead), 2000)]
-    tables = [block for section in story.sections for block in section.blocks if isinstance(block, Table)]
-    for table in tables:
-        if table.key in FIRST_SCREEN:
-            lines += _md_table(table, [row for row in table.rows if any(row.cells[1:])][:most])
-        losses = [row for row in table.rows if "-" in row.cells[-2]] if table.key == "cases" else []
-        if losses:
-            lines += _md_table(table._replace(caption=f"Regressions, worst first ({len(losses)})"), losses[:FIRST_ROWS])
     warnings = [f"{number}. {_md(f'{message}; {advice}.')}"
                 for number, (message, advice) in enumerate(story.warnings[:most], start=1)]
-    if left_out := len(story.warnings) - most if len(story.warnings) > most else 0:
-        warnings += ["", f"{left_out} more warnings are left out here."]
+    warnings += ["", f"{len(story.warnings) - most} more warnings are left out here."] * (len(story.warnings) > most)
     folds = [(f"Warnings ({len(story.warnings)})", ["", *warnings])] * bool(warnings)
     for section in story.sections:
-        blocks = [block for block in section.blocks if not (isinstance(block, Table) and block.key in FIRST_SCREEN)]
-        folds.append((section.heading, [line for block in blocks for line in _md_block(block, most)]))
-    for summary, inner in folds:
-        if any(inner):
-            lines += ["", f"<details><summary>{_md(summary)}</summary>", *inner, "", "</details>"]
+        inner = []
+        for block in section.blocks:
+            if isinstance(block, str):
+                inner += ["", _md(block, 2000)]
+            elif block.key in FIRST_SCREEN:
+                lines += _md_table(block, most)
+            else:
+                inner += _md_table(block, most)
+            if isinstance(block, Table) and block.key == "cases":
+                losses = [row for row in block.rows if row.cells[3].startswith("-")]
+                lines += _md_table(block._replace(caption=f"Regressions, worst first ({len(losses)})",
+                                                  rows=losses[:FIRST_ROWS]), most)
+        folds += [(section.heading, inner)] * any(inner)
+    for heading, inner in folds:
+        lines += ["", f"<details><summary>{_md(heading)}</summary>", *inner, "", "</details>"]
     return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
 
 

@@ -54,21 +54,21 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> tuple[lis
     return page.record_panel(baseline, candidate, case_set), [baseline["manifest"], candidate["manifest"]]
 
 
-def make(args: argparse.Namespace) -> list[tuple[str | None, str]]:
-    """Return what the command asks for: (the file it goes to, None for stdout, and its text)."""
+def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
+    """Return what the command asks for: (its kind, the file it goes to, "" for stdout, and its text)."""
     comparisons = [read_comparison(path) for path in args.comparison]
     if len(comparisons) > 1:
         story = words.sheet(comparisons, args.comparison, args.pages or ())
     else:
         panel, manifests = read_runs(args, comparisons[0])
         story = words.Words(comparisons[0]).story()
-    made: list[tuple[str | None, str]] = []
+    made = []
     if args.table or not (args.markdown or args.html):
-        made.append((None, text.story_text(story, **text.terminal_settings(sys.stdout))))
+        made.append(("text", "", text.story_text(story, **text.terminal_settings(sys.stdout))))
     if args.markdown:
-        made.append((args.markdown, text.story_markdown(story)))
+        made.append(("a Markdown report", args.markdown, text.story_markdown(story)))
     if args.html:
-        made.append((args.html, page.story_html(story) if len(comparisons) > 1 else
+        made.append(("a page", args.html, page.story_html(story) if len(comparisons) > 1 else
                      page.html_report(comparisons[0], panel, manifests)))
     return made
 
@@ -97,18 +97,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--runs goes with one comparison")
     if args.pages and (len(args.pages) != len(args.comparison) or len(args.comparison) == 1):
         parser.error("--pages takes one page for each of several comparisons")
-    for path in filter(None, (args.markdown, args.html)):
-        files.check_folder(path, *args.comparison, *args.runs or (), *[args.cases] * bool(args.cases))
+    files.check_outputs([("a Markdown report", args.markdown), ("a page", args.html)],
+                        [*args.comparison, *(args.runs or ()), *[args.cases] * bool(args.cases)])
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
         made = make(args)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.comparison[0]}: not a whole comparison ({type(error).__name__}: {error}); "
                              "make it again with compare.py") from error
-    for path, shown in made:
-        if path is None:
-            sys.stdout.write(shown)
+    for kind, path, shown in made:
+        if path:
+            files.write(kind, path, shown)
         else:
-            files.write(path, shown)
+            sys.stdout.write(shown)
     return 0
 
 

@@ -65,15 +65,14 @@ VARIANTS = ("original", "typo", "uppercase", "greeting", "emphasis", "translatio
 PLAIN_DRAWS = 1_000_000       # of a plain bootstrap, whose time is then scaled up to all its resamples
 PLAIN_WAYS = 300_000          # compositions that can be gone through in some seconds
 
-CHANCE = 0.4, 0.6             # of a case to pass before; no move below leads out of 0 to 1, so nothing is cut off
-MARGIN = Fraction(1, 10)      # as large as the true differences below: the worst place for a verdict
+MARGIN = Fraction(1, 10)      # where the true difference is 0; else as large as it is: the worst place for a claim
 WORK = 100_000_000            # as intervals.WORK_BUDGET, but for thousands of intervals; sampled beyond
-SIZES = {"equal": (4,), "unequal": (1, 1, 2, 3, 5, 9)}  # cases of the sources, in turn
-TRIALS = (1, 5)
-VERDICTS = ("better", "equivalent", "not worse", "worse", "undecided")
+SIZES = {"equal": (4,), "unequal": (1, 1, 2, 3, 5, 9), "dominated": (1, 1, 1, 1, 1, 20)}  # of the sources, in turn
+LOOKS, CANDIDATES, SOURCES_A_LOOK = (5, 10), (5, 20), 6
 
 Interval = tuple[Fraction, Fraction]
-World = tuple[list[int], list[tuple[int, int]], list[int]]  # differences of each case, source and trial, in trials
+World = tuple[list[int], list[int], decide.Evidence]  # differences of each case, of each trial, and by source
+CLAIMED = ("better", "equivalent", "not worse", "worse", "none", "wrong", "interval alone")
 
 
 def progress(text: str) -> None:
@@ -305,72 +304,147 @@ def cmd_speed(args: argparse.Namespace) -> int:
 # === Coverage ===
 
 
+Moves = tuple[tuple[Fraction, int], ...]  # moves of a chance to pass, each with its weight
+
+
+def moves(*weighted: tuple[str, int]) -> Moves:
+    return tuple((Fraction(move), weight) for move, weight in weighted)
+
+
 class Kind(NamedTuple):
-    """A kind of world: by how much a chance to pass moves, [(move, weight)], drawn for each source or each case."""
+    """A kind of world: the chances of sources to pass before, and by how much they move.
+
+    Moves are drawn for each source, or each case, and are parts of the chance where relative; none leads out of 0 to 1.
+    luck is by how much all chances of one side and trial are higher, or lower. shapes are names of sizes and numbers of
+    trials.
+    """
     name: str
-    moves: tuple[tuple[Fraction, int], ...]
-    by_source: bool
+    moves: Moves
+    by_source: bool = True
+    before: tuple[Fraction, ...] = (Fraction(2, 5), Fraction(1, 2), Fraction(3, 5))
+    relative: bool = False
+    luck: float = 0.0
+    shapes: tuple[tuple[str, int], ...] = tuple(itertools.product(("equal", "unequal"), (1, 5)))
 
     @property
     def truth(self) -> Fraction:
         """The mean move. Moves do not depend on sizes: over cases and over sources it is the same."""
-        return sum(move * weight for move, weight in self.moves) / Fraction(sum(weight for _, weight in self.moves))
+        move = sum(move * weight for move, weight in self.moves) / Fraction(sum(weight for _, weight in self.moves))
+        return move * sum(self.before) / len(self.before) if self.relative else move
+
+    @property
+    def margin(self) -> Fraction:
+        return abs(self.truth) or MARGIN
 
 
-EITHER_WAY = (Fraction(-1, 5), 1), (Fraction(2, 5), 1)
+EITHER_WAY = moves(("-0.2", 1), ("0.4", 1))
+ALL_OF_A_TENTH, ALWAYS, SINGLE = moves(("-1", 1), ("0", 9)), (Fraction(1),), (("equal", 1), ("unequal", 1))
+CEILING = Fraction(9, 10), Fraction(19, 20), Fraction(1)
 KINDS = (
-    Kind("A/A: nothing moves", ((Fraction(0), 1),), False),
+    Kind("A/A: nothing moves", moves(("0", 1))),
     Kind("cases move -0.2 or +0.4", EITHER_WAY, False),
-    Kind("sources move -0.2 or +0.4", EITHER_WAY, True),
-    Kind("1 source in 4 moves -0.4", ((Fraction(0), 3), (Fraction(-2, 5), 1)), True),
+    Kind("sources move -0.2 or +0.4", EITHER_WAY),
+    Kind("1 source in 4 moves -0.4", moves(("0", 3), ("-0.4", 1))),
+    Kind("sure cases, 1 source in 20 loses all", moves(("-1", 1), ("0", 19)), True, ALWAYS, True, 0, SINGLE),
+    Kind("sure cases, 1 source in 10 loses all", ALL_OF_A_TENTH, True, ALWAYS, True, 0, SINGLE),
+    Kind("near the ceiling, 1 source in 10 loses all", ALL_OF_A_TENTH, True, CEILING, True),
+    Kind("near the ceiling, 1 source in 5 loses half", moves(("-0.5", 1), ("0", 4)), True, CEILING, True),
+    Kind("1 source in 4 passes, of these 2 in 5 lose all", moves(("-1", 2), ("0", 3)), True,
+         (Fraction(1), *[Fraction(0)] * 3), True, 0, SINGLE),
+    Kind("sizes 1, 1, 1, 1, 1, 20, 1 source in 10 loses all", ALL_OF_A_TENTH, True, CEILING, True, 0,
+         (("dominated", 1), ("dominated", 5))),
+    Kind("trials share their luck, all move -0.1", moves(("-0.1", 1)), luck=0.1),
 )
 
 
 def draw_world(kind: Kind, sizes: Sequence[int], count: int, rng: random.Random) -> World:
     """Return a world of this kind that has sources of these sizes and `count` trials a case."""
-    moves, weights = zip(*((float(move), weight) for move, weight in kind.moves))
+    steps, weights = zip(*((float(move), weight) for move, weight in kind.moves))
+    luck = [[rng.choice((-kind.luck, kind.luck)) for _ in range(count)] for _ in range(2)]
     ks: list[int] = []
     groups: list[tuple[int, int]] = []
     each: list[int] = []
+    passed: list[Fraction] = []  # the baseline's share by source
     for size in sizes:
-        (together,) = rng.choices(moves, weights)
+        before, passes = float(rng.choice(kind.before)), 0
+        (together,) = rng.choices(steps, weights)
         for _ in range(size):
-            before = rng.uniform(*CHANCE)
-            after = before + (together if kind.by_source else rng.choices(moves, weights)[0])
-            each += [(rng.random() < after) - (rng.random() < before) for _ in range(count)]
+            move = together if kind.by_source else rng.choices(steps, weights)[0]
+            after = before + move * (before if kind.relative else 1)
+            for one, other in zip(*luck):
+                old = rng.random() < before + one
+                each.append((rng.random() < after + other) - old)
+                passes += old
             ks.append(sum(each[-count:]))
         groups.append((size, sum(ks[-size:])))
-    return ks, groups, each
+        passed.append(Fraction(passes, size * count))
+    return ks, each, decide.Evidence(groups, count, max(passed), 1 - min(passed))
 
 
-def wrong_verdicts(truth: Fraction) -> set[str]:
-    """Return the verdicts that are false, given MARGIN, where this is the true difference."""
-    return {verdict for verdict, false in (
-        ("better", truth <= 0), ("worse", truth >= -MARGIN), ("equivalent", abs(truth) >= MARGIN),
-        ("not worse", truth <= -MARGIN)) if false}
+def wrong_claims(kind: Kind) -> set[str]:
+    """Return the claims that are false in such a world, given its margin."""
+    truth, margin = kind.truth, kind.margin
+    return {claim for claim, false in (
+        ("better", truth <= 0), ("worse", truth >= -margin), ("equivalent", abs(truth) >= margin),
+        ("not worse", truth <= -margin)) if false}
 
 
 def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: str) -> tuple[Counter[str], Counter[str]]:
-    """Return in how many worlds each interval holds the truth, and how many get each verdict."""
+    """Return in how many worlds each interval holds the truth, and in how many each claim is made.
+
+    Counted with the claims are "interval alone", where the sign-flip interval lies above the margin, "wrong", where any
+    claim is, and "none".
+    """
     rng = random.Random(seed)
     stream = IndexStream(rng.randrange(2 ** 32))
     held: Counter[str] = Counter()
-    verdicts: Counter[str] = Counter()
+    made: Counter[str] = Counter()
+    limits, wrong = decide.Limits(margin=kind.margin), wrong_claims(kind)
     for _ in range(worlds):
-        ks, groups, each = draw_world(kind, sizes, count, rng)
-        flip = intervals.sign_flip(groups, count, budget=WORK)
+        ks, each, evidence = draw_world(kind, sizes, count, rng)
         found = {
             "by case, sampled": intervals.sampled_interval(ks, count, stream),
             "by case, exact": intervals.exact_interval(ks, count, budget=WORK),
-            "by source": intervals.source_interval(groups, count, stream, budget=WORK).interval,
-            "sign-flip": flip.interval,
+            "by source": intervals.source_interval(evidence.groups, count, stream, budget=WORK).interval,
+            "sign-flip": intervals.sign_flip(evidence.groups, count, budget=WORK).interval,
             "by trial": intervals.exact_interval(each, 1, budget=WORK),  # what sampling comes near to, but faster
         }
         held.update({name: ends is not None and ends[0] <= kind.truth <= ends[1] for name, ends in found.items()})
-        worlds_seen = decide.alone(decide.Evidence(groups, count))
-        limits = decide.Limits(margin=MARGIN)
-        verdicts[next((claim for claim in decide.CLAIMS if decide.holds(claim, worlds_seen, limits)), "undecided")] += 1
-    return held, verdicts
+        claims = [claim for claim in decide.CLAIMS if decide.holds(claim, decide.alone(evidence), limits)]
+        made.update(claims or ["none"])
+        made.update({"interval alone": evidence.above(1, -kind.margin, limits.alpha), "wrong": bool(wrong & {*claims})})
+    return held, made
+
+
+def false_gains(worlds: int, seed: int) -> list[list[str]]:
+    """Return the rows of the table of looks and candidates: how often a gain is claimed where nothing differs.
+
+    Sources of 4 cases, 5 trials. A look has SOURCES_A_LOOK more of them, candidates are compared on 20; every candidate
+    meets the same baseline.
+    """
+    def passes(chances: Sequence[float]) -> list[int]:
+        return [sum(rng.random() < chance for _ in range(20)) for chance in chances]
+
+    def gain(before: Sequence[int], after: Sequence[int], **declared: Any) -> bool:
+        evidence = decide.Evidence([(4, new - old) for old, new in zip(before, after)], 5)
+        return decide.holds("better", decide.alone(evidence), decide.Limits(**declared))
+
+    rng, rows = random.Random(seed), []
+    for what, number in [*(("looks", n) for n in LOOKS), *(("candidates", n) for n in CANDIDATES)]:
+        false: Counter[str] = Counter()
+        for _ in range(worlds):
+            chances = [rng.choice((0.4, 0.5, 0.6)) for _ in range(SOURCES_A_LOOK * number if what == "looks" else 20)]
+            before = passes(chances)
+            after = [passes(chances) for _ in range(number if what == "candidates" else 1)]
+            if what == "looks":
+                seen = [(before[:SOURCES_A_LOOK * k], after[0], {"look": (k, number)}) for k in range(1, number + 1)]
+            else:
+                seen = [(before, candidate, {"among": number}) for candidate in after]
+            false.update({"plain": any(gain(old, new) for old, new, _ in seen),
+                          "declared": any(gain(old, new, **declared) for old, new, declared in seen)})
+        rows.append([f"{number} {what}", *(f"{false[way] / worlds:.1%}" for way in ("plain", "declared")),
+                     f"{error(false['plain'], worlds):.1%}"])
+    return rows
 
 
 def error(count: int, worlds: int) -> float:
@@ -384,32 +458,36 @@ def error(count: int, worlds: int) -> float:
 
 
 def cmd_coverage(args: argparse.Namespace) -> int:
-    coverage, verdicts = [], []
+    coverage, claimed = [], []
     for kind, number in itertools.product(KINDS, args.groups):
-        said: Counter[str] = Counter()
-        for name, turn in SIZES.items():
-            sizes, sides = list(itertools.islice(itertools.cycle(turn), number)), []
-            for count in TRIALS:
+        made: Counter[str] = Counter()
+        for name in dict.fromkeys(name for name, _ in kind.shapes):
+            sizes, sides = list(itertools.islice(itertools.cycle(SIZES[name]), number)), []
+            counts = [count for shape, count in kind.shapes if shape == name]
+            for count in counts:
                 progress(f"{kind.name}: {number} sources, {name} sizes, {count} trials")
-                held, some = simulate(kind, sizes, count, args.worlds, f"{args.seed} {kind} {sizes} {count}")
+                held, some = simulate(kind, sizes, count, args.worlds, f"{args.seed} {kind.name} {sizes} {count}")
                 sides.append(held)
-                said += some
+                made += some
             worst = max(error(held[title], args.worlds) for held in sides for title in held)
-            coverage.append([kind.name, str(number), name, *(" / ".join(
+            coverage.append([kind.name, str(number), name, " / ".join(map(str, counts)), *(" / ".join(
                 f"{held[title] / args.worlds:.1%}" for held in sides) for title in held), f"{worst:.1%}"])
-        wrong, worlds = wrong_verdicts(kind.truth), args.worlds * len(SIZES) * len(TRIALS)
-        lies = sum(said[verdict] for verdict in wrong)
-        verdicts.append([kind.name, f"{float(kind.truth):+.1f}", str(number), *(
-            f"{said[verdict] / worlds:.1%}{' x' * (verdict in wrong)}" for verdict in VERDICTS),
-            f"{lies / worlds:.1%}", f"{error(lies, worlds):.1%}"])
+        wrong, worlds = wrong_claims(kind) | {"wrong"}, args.worlds * len(kind.shapes)
+        wrong |= {"interval alone"} if "not worse" in wrong else set()
+        claimed.append([kind.name, f"{float(kind.truth):+.3g}", str(number), *(
+            f"{made[claim] / worlds:.1%}{' x' * (claim in wrong)}" for claim in CLAIMED),
+            f"{error(made['wrong'], worlds):.1%}"])
+    progress("looks and candidates")
+    gains = false_gains(args.worlds, args.seed)
     progress("")
-    print(f"The truth lies within the 95% interval: share of {args.worlds} worlds, with "
-          f"{' / '.join(map(str, TRIALS))} trials a case (seed {args.seed}).\n"
+    print(f"The truth lies within the 95% interval: share of {args.worlds} worlds (seed {args.seed}).\n"
           "+-: the largest Monte Carlo standard error of the row.\n")
-    print(markdown(("world", "sources", "sizes", *held, "+-"), *coverage))
-    print(f"The verdict with a margin of {float(MARGIN)}: share of {worlds} worlds, those of all sizes and trials. "
-          "x: wrong in such a world.\n")
-    print(markdown(("world", "truth", "sources", *VERDICTS, "all wrong", "+-"), *verdicts), end="")
+    print(markdown(("world", "sources", "sizes", "trials", *held, "+-"), *coverage))
+    print(f"Claims with a margin as large as the true difference, {float(MARGIN)} where that is 0: share of "
+          f"{args.worlds} worlds of each size and number of trials.\nx: wrong in such a world.\n")
+    print(markdown(("world", "truth", "sources", *CLAIMED, "+-"), *claimed))
+    print(f"A gain is claimed where nothing differs: share of {args.worlds} worlds.\n")
+    print(markdown(("what was done", "as if done once", "declared", "+-"), *gains), end="")
     return 0
 
 

@@ -6,6 +6,7 @@
 import contextlib
 import doctest
 import io
+import itertools
 import os
 import random
 import subprocess
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import unittest
 from fractions import Fraction
+from unittest import mock
 
 from core import files
 import harness
@@ -66,75 +68,105 @@ class PlainWayTest(unittest.TestCase):
 
 class WorldTest(unittest.TestCase):
     def test_truth_is_the_mean_move(self):
-        self.assertEqual([kind.truth for kind in KINDS], [0, Fraction(1, 10), Fraction(1, 10), Fraction(-1, 10)])
+        tenth, ceiling = Fraction(-1, 10), Fraction(-95, 1000)
+        self.assertEqual([kind.truth for kind in KINDS], [0, -tenth, -tenth, tenth, tenth / 2, tenth, ceiling, ceiling,
+                                                          tenth, ceiling, tenth])
+        for kind in KINDS:
+            self.assertEqual(kind.margin, abs(kind.truth) or MARGIN)
 
     def test_no_move_leads_out_of_0_to_1(self):
-        low, high = measure.CHANCE
         for kind in KINDS:
-            for move, _ in kind.moves:
-                self.assertTrue(-1e-12 <= low + move and high + move <= 1 + 1e-12, kind.name)
+            for before, (move, _) in itertools.product(kind.before, kind.moves):
+                after = before + move * (before if kind.relative else 1)
+                for chance in (before, after):
+                    self.assertTrue(-1e-12 <= chance - kind.luck and chance + kind.luck <= 1 + 1e-12, kind.name)
 
     def test_draw_world_adds_up_trials_to_cases_to_sources(self):
-        ks, groups, each = measure.draw_world(KINDS[2], [2, 1, 3], 5, random.Random(1))
-        self.assertEqual([size for size, _ in groups], [2, 1, 3])
-        self.assertEqual(ks, [sum(each[i:i + 5]) for i in range(0, 30, 5)])
-        self.assertEqual([total for _, total in groups], [sum(ks[:2]), ks[2], sum(ks[3:])])
+        ks, each, evidence = measure.draw_world(KINDS[2], [2, 1, 3], 5, random.Random(1))
+        self.assertEqual([size for size, _ in evidence.groups], [2, 1, 3])
+        self.assertEqual((ks, evidence.unit), ([sum(each[i:i + 5]) for i in range(0, 30, 5)], 5))
+        self.assertEqual([total for _, total in evidence.groups], [sum(ks[:2]), ks[2], sum(ks[3:])])
         self.assertLessEqual(set(each), {-1, 0, 1})
+        sure = measure.draw_world(KINDS[4], [1] * 9, 1, random.Random(1))[2]
+        self.assertEqual((sure.most_lost, sure.most_gained), (1, 0))
+        quarter = measure.draw_world(KINDS[8], [2] * 40, 1, random.Random(1))[2]
+        self.assertEqual((quarter.most_lost, quarter.most_gained), (1, 1))
 
     def test_draw_world_comes_near_the_truth_and_moves_sources_as_one(self):
         n, count = 3000, 10
         for kind in KINDS:
             ks, _, _ = measure.draw_world(kind, [2] * n, count, random.Random(5))
             truth = float(kind.truth)
-            # a source's mean has a standard deviation of at most 0.33 here
-            self.assertAlmostEqual(sum(ks) / (2 * n * count), truth, delta=4 * 0.33 / n ** 0.5)
+            # a source's mean has a standard deviation of at most 0.33 here; shared luck goes through all of them
+            luck = kind.luck * (2 / count) ** 0.5
+            self.assertAlmostEqual(sum(ks) / (2 * n * count), truth, delta=4 * (0.33 / n ** 0.5 + luck))
             first, second = ([k / count - truth for k in ks[start::2]] for start in (0, 1))
             together = sum(a * b for a, b in zip(first, second)) / n
             weights = sum(weight for _, weight in kind.moves)
-            spread = sum(weight * (float(move) - truth) ** 2 for move, weight in kind.moves) / weights
-            self.assertAlmostEqual(together, spread if kind.by_source else 0, delta=0.012, msg=kind.name)
+            spread = sum(weight * (float(move) * (before if kind.relative else 1) - truth) ** 2
+                         for move, weight in kind.moves for before in map(float, kind.before)) / weights
+            if not kind.luck:
+                self.assertAlmostEqual(together, spread / len(kind.before) if kind.by_source else 0, delta=0.012,
+                                       msg=kind.name)
 
-    def test_wrong_verdicts_at_between_and_beyond_the_margin(self):
-        for truth, wrong in ((0, {"better", "worse"}), (MARGIN, {"equivalent", "worse"}), (MARGIN / 2, {"worse"}),
-                             (-MARGIN, {"better", "worse", "equivalent", "not worse"}),
-                             (-2 * MARGIN, {"better", "equivalent", "not worse"})):
-            self.assertEqual(measure.wrong_verdicts(Fraction(truth)), wrong, truth)
+    def test_shared_luck_moves_all_cases_of_a_trial(self):
+        _, each, _ = measure.draw_world(KINDS[-1], [1] * 2000, 8, random.Random(3))
+        sums = [sum(each[t::8]) / 2000 for t in range(8)]
+        for trial in sums:                                 # -0.1, and the luck of either side
+            self.assertLess(min(abs(trial + 0.1 - luck) for luck in (-0.2, 0, 0.2)), 0.05)
+        self.assertGreater(max(sums) - min(sums), 0.1)
+
+    def test_wrong_claims_at_between_and_beyond_the_margin(self):
+        for move, wrong in (("0", {"better", "worse"}), ("0.1", {"equivalent", "worse"}),
+                            ("-0.1", {"better", "worse", "equivalent", "not worse"})):
+            self.assertEqual(measure.wrong_claims(measure.Kind("", measure.moves((move, 1)))), wrong, move)
 
     def test_simulate_is_decided_by_its_seed(self):
         runs = [measure.simulate(KINDS[1], [1, 2, 3] * 2, 5, 3, seed) for seed in ("a", "a", "b")]
         self.assertEqual(runs[0], runs[1])
         self.assertEqual(len(runs[0][0]), 5)
-        self.assertEqual([sum(verdicts.values()) for _, verdicts in runs], [3, 3, 3])
         worlds = [measure.draw_world(KINDS[1], [9], 5, random.Random(seed)) for seed in ("a", "b")]
         self.assertNotEqual(*worlds)
 
     def test_simulate_in_worlds_without_noise_finds_the_truth_always(self):
-        sure = measure.Kind("all move", ((Fraction(-1, 2), 1),), True)
-        chance, measure.CHANCE = measure.CHANCE, (1.0, 1.0)
-        self.addCleanup(setattr, measure, "CHANCE", chance)
-        still = measure.Kind("none moves", ((Fraction(0), 1),), True)
-        held, verdicts = measure.simulate(still, [2] * 6, 5, 4, "0")
-        self.assertEqual((set(held.values()), dict(verdicts)), ({4}, {"undecided": 4}))
-        held, verdicts = measure.simulate(sure, [4] * 9, 5, 4, "0")
-        self.assertEqual(dict(verdicts), {"worse": 4})
+        still = measure.Kind("none moves", measure.moves(("0", 1)), before=measure.ALWAYS)
+        held, made = measure.simulate(still, [2] * 6, 5, 4, "0")
+        self.assertEqual((set(held.values()), made["none"], made["interval alone"]), ({4}, 4, 4))
+        held, made = measure.simulate(still, [1] * 51, 1, 2, "0")
+        self.assertEqual((made["equivalent"], made["not worse"], made["wrong"]), (2, 2, 0))
+        sure = measure.Kind("all move", measure.moves(("-0.5", 1)), before=measure.ALWAYS)
+        held, made = measure.simulate(sure, [4] * 20, 5, 4, "0")
+        self.assertEqual(made["none"] + made["worse"], 4)  # at the margin: the truth decides nothing
+
+    def test_a_rare_loss_is_rarely_called_safe_though_the_interval_alone_says_so(self):
+        held, made = measure.simulate(KINDS[5], [1] * 9, 1, 60, "0")
+        self.assertGreater(made["interval alone"], 12)     # 0.9^9 of the worlds show nothing at all
+        self.assertEqual((made["not worse"], made["equivalent"], made["wrong"]), (0, 0, 0))
+        self.assertLess(held["sign-flip"], 45)
+
+    def test_declared_looks_and_candidates_keep_false_gains_rare(self):
+        rows = measure.false_gains(30, 1)
+        self.assertEqual([row[0] for row in rows], ["5 looks", "10 looks", "5 candidates", "20 candidates"])
+        plain, declared = (sum(float(row[column][:-1]) for row in rows) for column in (1, 2))
+        self.assertGreater(plain, declared)
 
 
 class CommandTest(unittest.TestCase):
-    def test_coverage_prints_two_tables_of_a_row_a_world(self):
-        status, (coverage, verdicts), stderr = printed("coverage", "--worlds", "2", "--groups", "6", "--seed", "1")
+    def test_coverage_prints_three_tables(self):
+        with mock.patch.object(measure, "KINDS", (KINDS[0], KINDS[5])):
+            status, (coverage, claimed, gains), stderr = printed("coverage", "--worlds", "2", "--groups", "6")
         self.assertEqual((status, stderr), (0, ""))
-        self.assertEqual(coverage[0], ["world", "sources", "sizes", "by case, sampled", "by case, exact", "by source",
-                                       "sign-flip", "by trial", "+-"])
-        self.assertEqual(len(coverage), 2 + len(KINDS) * len(measure.SIZES))
+        self.assertEqual(coverage[0], ["world", "sources", "sizes", "trials", "by case, sampled", "by case, exact",
+                                       "by source", "sign-flip", "by trial", "+-"])
+        self.assertEqual([row[2:4] for row in coverage[2:]], [["equal", "1 / 5"], ["unequal", "1 / 5"], ["equal", "1"],
+                                                              ["unequal", "1"]])
         for row in coverage[2:]:
-            for cell in row[3:8]:
-                self.assertRegex(cell, r"^(0|50|100)\.0% / (0|50|100)\.0%$")
-        self.assertEqual(verdicts[0], ["world", "truth", "sources", *measure.VERDICTS, "all wrong", "+-"])
-        self.assertEqual(len(verdicts), 2 + len(KINDS))
-        for row in verdicts[2:]:
-            self.assertEqual(sum(float(cell.split("%")[0]) for cell in row[3:8]), 100)
-            wrong = sum(float(cell.split("%")[0]) for cell in row[3:8] if cell.endswith("x"))
-            self.assertEqual(f"{wrong:.1f}%", row[8])
+            for cell in row[4:9]:
+                self.assertRegex(cell, r"^(0|50|100)\.0%( / (0|50|100)\.0%)?$")
+        self.assertEqual(claimed[0], ["world", "truth", "sources", *measure.CLAIMED, "+-"])
+        self.assertEqual([[cell.endswith("x") for cell in row[3:10]] for row in claimed[2:]], [
+            [True, False, False, True, False, True, False], [True, True, True, True, False, True, True]])
+        self.assertEqual(len(gains), 2 + len(measure.LOOKS) + len(measure.CANDIDATES))
 
     def test_speed_prints_a_row_a_stage(self):
         status, (table,), stderr = printed("speed", "--cases", "8")

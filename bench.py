@@ -132,19 +132,22 @@ class Patience(NamedTuple):
     wait: Callable[[float], Any] | None  # makes a pause; None: one that ends once stop is set
     noted: Callable[[str], Any]
     jitter: Callable[[], float] = random.random  # from 0 to 1
+    known: bool = True  # the server was there before: where nothing listens now, it may come back
 
     def tried(self, work: Callable[[], Any]) -> tuple[Any, list[str]]:
         """Return what work() returns, and why each time before it was Unavailable.
 
         Pauses double, jitter shortens them by up to half, so that many recorders do not come back at once, and no pause
         is shorter than the server asks, up to the longest. Raises Unavailable once `retries` further tries are spent,
-        or after a pause in which `stop` was set.
+        after a pause in which `stop` was set, or at once where no server is.
         """
         reasons: list[str] = []
         while True:
             try:
                 return work(), reasons
             except Unavailable as error:
+                if error.absent and not self.known:
+                    raise
                 if len(reasons) == self.retries:
                     raise Unavailable(f"{error}, after {self.retries} retries") from None
                 reasons.append(str(error))
@@ -411,7 +414,8 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     if not 1 <= k <= n:
         raise RunError(f"--shard {args.shard}: give K/N with K from 1 to N, for example 1/4")
     if n == 1:
-        files.check_outputs([out], [args.cases, args.log])
+        read = [args.cases, args.log, *filter(None, [args.prompt])]
+        files.check_outputs([out], read)
     task, case_set = harness.load_task(args.task), harness.load_cases(args.cases)
     system = harness.load_system(args.system)
     harness.check_cases(case_set, task, args.cases)
@@ -425,14 +429,15 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     cases = case_set.of([args.split])
     units = units_of(cases, args.trials, (k, n))
     harness.configure(system, task, cases, args.prompt, args.system_option)
-    patience = Patience(args.retries, threading.Event(), wait, lambda why: tell(f"waiting for the server: {why}"))
+    patience = Patience(args.retries, threading.Event(), wait, lambda why: tell(f"waiting for the server: {why}"),
+                        known=False)
     server = harness.prepare(system, lambda work: patience.tried(work)[0])
     header = harness.run_header(case_set, task, [args.split], args.trials, system, server,
                                 harness.utc(clock()), None if n == 1 else f"{k}/{n}", args.workers)
     if args.seeds != harness.SEED_RULES[0]:
         header["seeds"] = args.seeds
     if n == 1:
-        files.check_outputs([out], [args.cases, args.log], header)
+        files.check_outputs([out], read, header)
     with contextlib.closing(LogWriter(args.log, args.resume, header, units)) as writer:
         if not writer.sealed:
             record(args, system, task, units, writer, clock, timer, wait, header)

@@ -25,7 +25,7 @@ import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.files import RunError, parse_json, tell
 from harness import Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
@@ -114,22 +114,24 @@ class Server:
         self.scheme, self.host, self.port, self.path = server_address(scheme + mark + place, variable)
         self.name = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
         basic = base64.b64encode(login.encode()).decode()
-        said = f"Bearer {key}" if key else f"Basic {basic}" if at else ""
-        self.headers = {"Content-Type": "application/json"} | ({"Authorization": said} if said else {})
+        said = f"Bearer {key}" if key else f"Basic {basic}" if at else None
+        self.headers = _told({"Content-Type": "application/json", "Authorization": said})
         secrets = {form for secret in (key, login, *login.split(":", 1), basic) if secret
                    for form in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1])}
-        self._secret = re.compile("|".join(re.escape(form) if len(form) > 7 else rf"(?<!\w){re.escape(form)}(?!\w)"
-                                           for form in sorted(secrets, key=len, reverse=True)) or "(?!)")
+        forms = [re.escape(form) if len(form) > 7 else rf"(?<!\w){re.escape(form)}(?!\w)"
+                 for form in sorted(secrets, key=len, reverse=True)]
+        self._secret = re.compile("|".join(forms) or "(?!)")
 
     def _exchange(self, path: str, data: str | None, timeout_s: float) -> tuple[http.client.HTTPResponse, bytes]:
         """Return a response and its whole body; raise OSError, HTTPException or ValueError where there is none."""
         kind = http.client.HTTPSConnection if self.scheme == "https" else http.client.HTTPConnection
-        connection, sock, late = kind(self.host, self.port, timeout=timeout_s), None, threading.Event()
+        connection, late = kind(self.host, self.port, timeout=timeout_s), threading.Event()
+        opened: list[socket.socket] = []
 
         def give_up() -> None:  # a socket's own timeout begins anew with every byte that drips in
             late.set()
-            with contextlib.suppress(OSError, TypeError):
-                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+            with contextlib.suppress(OSError, IndexError):
+                socket.socket.shutdown(opened[0], socket.SHUT_RDWR)
 
         watch = threading.Timer(timeout_s, give_up)
         watch.daemon = True
@@ -137,7 +139,7 @@ class Server:
         try:
             connection.response_class = _Response
             connection.connect()
-            sock = connection.sock
+            opened.append(connection.sock)
             connection.request("GET" if data is None else "POST", self.path + path, data, self.headers)
             with connection.getresponse() as response:
                 content = response.read(LARGEST_REPLY + 1)
@@ -167,13 +169,13 @@ class Server:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             if isinstance(error, TimeoutError):
                 reason = f"no whole answer within {timeout_s:g} s"
-            said = self._secret.sub("***", f"{self.name}: {reason}")
             absent = isinstance(error, ABSENT) and not isinstance(error, UnicodeDecodeError)
-            raise Unavailable(said, absent=absent) from None
+            name = f"{self.name}, which {self.variable} names" if absent else self.name
+            raise Unavailable(self._secret.sub("***", f"{name}: {reason}"), absent=absent) from None
         with contextlib.suppress(RunError):
             value = parse_json(text, self.name)
-        error = value.get("error") if isinstance(value, dict) else None
-        words = error.get("message", error) if isinstance(error, dict) else error or text
+        wrong = value.get("error") if isinstance(value, dict) else None
+        words = wrong.get("message", wrong) if isinstance(wrong, dict) else wrong or text
         words = self._secret.sub("***", words if isinstance(words, str) else json.dumps(words))
         if response.status in (404, 405) and not known:
             return {}
@@ -181,9 +183,8 @@ class Server:
             pause = retry_seconds(response.getheader("Retry-After", ""))
             raise Unavailable(f"{self.name}: {response.status} {words[:200]}", pause)
         if response.status != 200:
-            raise RunError(f"{self.name}{path} answers {response.status}: {words[:300]}; "
-                           "correct the model's name, the options or the key")
-        if not isinstance(value, dict) or error is not None:
+            raise RunError(f"{self.name}{path} answers {response.status}: {words[:300]}; correct model, options or key")
+        if not isinstance(value, dict) or wrong is not None:
             what = "an error" if isinstance(value, dict) else "no JSON object"
             raise Unavailable(f"{self.name}: a reply that is {what}: {words[:200]!r}")
         return value
@@ -198,10 +199,14 @@ Said = tuple[str, Any, Any, Any, dict[str, Any]]  # a reply: text, why it ended,
 class Chat:
     """A model with one prompt, as harness.load_system wants a system; `sent`, `ask` and `prepare` are its dialect's."""
 
-    mode, tools, index, timeout_s, seeds = "live", None, None, TIMEOUT_S, "by-trial"
-    version, prompt, text, fields = "no prompt", None, None, ()
-    schema, rejection, seed_kept = None, NoRejection, True
+    mode, tools, index, timeout_s, seeds, version = "live", None, None, TIMEOUT_S, "by-trial", "no prompt"
+    prompt: str | None = None  # name and digest of `text`
+    text: str | None = None
+    fields: Sequence[str] = ()  # of the input, that the text names
+    schema: Any = None  # facts of the task
+    rejection: type[Exception] = NoRejection
     check_answer: Callable[[Any], None]
+    seed_kept = True
     server: Server
     sent: Callable[[], dict[str, Any]]  # the request without messages and seed; RunError for an option that is none
     ask: Callable[[list[dict[str, str]], int | None], Said]  # Unavailable where a reply is not whole
@@ -225,13 +230,14 @@ class Chat:
             self.use_prompt(*prompt, list(dict.fromkeys(field for case in cases for field in case.input)))
             for word in sorted({*re.findall(r"\{(\w+)\}", prompt[1])} - {*self.fields}):
                 tell(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input, and stays as it is")
-        for field, case in ((field, case) for field in self.fields for case in cases if field not in case.input):
-            raise RunError(f"case {case.id!r} has no field {field!r}, which the prompt names; add it, or name another")
+        for case in cases:
+            if missing := [field for field in self.fields if field not in case.input]:
+                raise RunError(f"case {case.id!r} has no field {missing[0]!r}, and the prompt names it; add it there")
         for key, value in options.items():
             priced = type(value) in (int, float) and 0 <= value < 1e9
             if key in PRICES and not priced or key in FIXED and (key, value) != ("seed", None):
-                raise RunError(f"--system-option {key}: a price is USD for a million tokens; {', '.join(FIXED)} are set "
-                               "by the recorder (seed=null sends no seed); correct it")
+                raise RunError(f"--system-option {key}: give a price in USD for a million tokens, and none of "
+                               f"{', '.join(FIXED)}, which the recorder sets (seed=null sends no seed)")
         self.options |= options
         self.sent()  # refuses what it cannot send
 
@@ -313,8 +319,8 @@ class Chat:
                 self.check_answer(answer)
                 return answer
             except ValueError as error:
-                wrong = str(error)
-        raise NotJSON(fault, metadata) if fault else WrongSchema(wrong, metadata)
+                said = str(error)
+        raise NotJSON(fault, metadata) if fault else WrongSchema(said, metadata)
 
 
 def cut_warning(read: Any, context: Any, messages: Sequence[dict[str, str]]) -> str | None:
@@ -340,8 +346,8 @@ OLLAMA_TOP = ("think", "format", "keep_alive", "truncate", "shift")
 OLLAMA_OPTIONS = (  # a server takes others in silence, and ignores them
     "num_keep num_predict top_k top_p min_p typical_p repeat_last_n temperature repeat_penalty presence_penalty "
     "frequency_penalty stop num_ctx num_batch num_gpu main_gpu use_mmap num_thread").split()
-OLLAMA_KEPT = ("done_reason", "prompt_eval_count", "eval_count", "total_duration", "load_duration",
-               "prompt_eval_duration", "eval_duration")
+OLLAMA_KEPT = ("done_reason prompt_eval_count eval_count total_duration load_duration prompt_eval_duration "
+               "eval_duration").split()
 
 
 class Ollama(Chat):
@@ -358,8 +364,7 @@ class Ollama(Chat):
         options = {"temperature": TEMPERATURE, "num_predict": ANSWER_TOKENS, "num_ctx": CONTEXT_TOKENS}
         for key, value in self.options.items():
             if key not in (*OLLAMA_TOP, *OLLAMA_OPTIONS, *PRICES, *FIXED):
-                known = ", ".join((*OLLAMA_TOP, *OLLAMA_OPTIONS, *PRICES))
-                raise RunError(f"--system-option {key} is no option of Ollama's; give one of {known}")
+                raise RunError(f"--system-option {key} is no option of Ollama's; it has {', '.join(OLLAMA_OPTIONS)}")
             if key not in PRICES + FIXED:
                 (top if key in OLLAMA_TOP else options)[key] = value
         return _told(top) | {"options": _told(options)}
@@ -372,20 +377,21 @@ class Ollama(Chat):
         if not isinstance(content := message.get("content"), str) or reply.get("done") is not True:
             raise Unavailable(f"{self.server.name}: a reply that is not whole: {json.dumps(reply)[:200]}")
         kept = _told({**{key: reply.get(key) for key in OLLAMA_KEPT}, "thinking": message.get("thinking") or None})
-        return content, *(reply.get(key) for key in OLLAMA_KEPT[:3]), kept
+        return content, reply.get("done_reason"), reply.get("prompt_eval_count"), reply.get("eval_count"), kept
 
     def prepare(self) -> dict[str, Any]:
         """Return {"host", "version", "digest"} of server and manifest, and note what the model is.
 
-        "loaded" lists other digests that were loaded under its name since the first look, where there are any. Raises RunError where the server lacks the model, or has another than the one pinned.
+        "loaded" lists other digests that were loaded under its name since the first look, where there are any. Raises
+        RunError where the server lacks the model, or has another than the one pinned.
         """
         version = self.server.request("/api/version").get("version")
-        listed = _models(self.server.request("/api/tags").get("models"))
-        name = next((name for name, _ in listed if name in (self.asked, f"{self.asked}:latest")), None)
-        if name is None:
-            raise RunError(f"{self.server.name} has no model {self.asked!r}; it has "
-                           f"{', '.join(name for name, _ in listed) or 'none'}; run ollama pull {self.asked}")
-        digest = dict(listed)[name]
+        listed = dict(_models(self.server.request("/api/tags").get("models")))
+        name = self.asked if self.asked in listed else f"{self.asked}:latest"
+        if name not in listed:
+            raise RunError(f"{self.server.name} has no model {self.asked!r}; it has {', '.join(listed) or 'none'}; "
+                           f"run ollama pull {self.asked}")
+        digest = listed[name]
         shown = self.server.request("/api/show", {"model": self.asked}, known=False)
         loaded = {other for one, other in _models(self.server.request("/api/ps", known=False).get("models"))
                   if one == name} - {digest}

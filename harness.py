@@ -451,11 +451,11 @@ def refuse_changed(header: dict[str, Any], now: dict[str, Any], where: str) -> N
     Where a server is, and the digest of a package whose content is known, are no difference.
     """
     before = {"model": header["system"].get("model"), **{key: header.get(key) for key in ("settings", "server")}}
-    sides = [before, before | {key: now[key] for key in before if key in now}]
-    for side in sides:
+    after = before | {key: now[key] for key in before if key in now}
+    for side in (before, after):
         if isinstance(side["server"], dict):
             side["server"] = {key: side["server"][key] for key in side["server"] if key not in ("host", "digest")}
-    refuse_difference(*sides, (f"{where}: the model changed under way: the start", "a later look"))
+    refuse_difference(before, after, (f"{where}: the model changed under way: the start", "a later look"))
 
 
 # === Run records ===
@@ -481,7 +481,7 @@ def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: d
         graders["rejection"] = "1"
     shards = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
                "server": log.header.get("server")} for log in logs]
-    manifest = {
+    manifest: dict[str, Any] = {
         "record_version": RECORD_VERSION, "tool_version": TOOL_VERSION, "case_set": header["case_set"],
         "task": header["task"], "graders": graders, "splits": header["splits"], "trials": header["trials"],
         "system": header["system"] | ({"mode": "replay"} if logs else {}), "settings": header.get("settings"),

@@ -51,7 +51,7 @@ class GraderTest(unittest.TestCase):
 
     def test_number_is_near_enough_without_rounding_noise(self):
         self.assert_graded({"number": 3.5, "tolerance": 0.1}, ["3.6", "3.4", " 3.5\n", "+3.50", "35e-1"],
-                           ["3.61", "3.39", "about 3.5", "", "3,5", "nan", "inf", "1_0", "３.5", "1e9999999", "9" * 200])
+                           ["3.61", "3.39", "about 3.5", "", "3,5", "nan", "inf", "1_0", "３.5", "1e9999999", "9" * 99])
         self.assert_graded({"number": 42}, ["42", "42.0", "4.2E1"], ["42.0001", "-42", "0x2a"])
         self.assert_graded({"number": 1e22, "tolerance": 0}, ["1e22", "1" + "0" * 22], ["1e21"])
 
@@ -74,17 +74,22 @@ class GraderTest(unittest.TestCase):
 
 class ExpectedTest(unittest.TestCase):
     def test_what_may_be_expected(self):
-        for expected in (REJECTED, {"equals": "a"}, {"any_of": ["a"]}, {"contains": "a"}, {"contains": ["a"]}, {"json": {"a": 1}},
-                         {"matches": ""}, {"number": 0, "tolerance": 0}, {"number": -1.5e-7}, {"equals": "a", "json": {"b": 2}}):
+        for expected in (REJECTED, {"equals": "a"}, {"any_of": ["a"]}, {"contains": "a"}, {"contains": ["a"]},
+                         {"json": {"a": 1}},
+                         {"matches": ""}, {"number": 0, "tolerance": 0}, {"number": -1.5e-7},
+                         {"equals": "a", "json": {"b": 2}}):
             answer_task.check_expected(expected)
 
     def test_what_may_not_is_refused_by_name(self):
         for expected, words in (
-                ({}, "names a grader"), ("a", "names a grader"), (None, "names a grader"), ({"ignore_case": True}, "names a grader"),
+                ({}, "names a grader"), ("a", "names a grader"), (None, "names a grader"),
+                ({"ignore_case": True}, "names a grader"),
                 ({"equal": "a", "equals": "a"}, "'equal'"), ({"rejected": True, "equals": "a"}, "'rejected'"),
                 ({"equals": "a", "tolerance": 1}, "'tolerance'"), ({"number": 1, "ignore_case": True}, "'ignore_case'"),
-                ({"equals": ""}, "equals is '', not text"), ({"equals": 1}, "not text"), ({"any_of": []}, "a list of texts"),
-                ({"any_of": ["a", 1]}, "a list of texts"), ({"contains": [" "]}, "text or a list"), ({"json": {}}, "with fields"),
+                ({"equals": ""}, "equals is '', not text"), ({"equals": 1}, "not text"),
+                ({"any_of": []}, "a list of texts"),
+                ({"any_of": ["a", 1]}, "a list of texts"), ({"contains": [" "]}, "text or a list"),
+                ({"json": {}}, "with fields"),
                 ({"matches": "("}, "a regular expression"), ({"matches": 1}, "a regular expression"),
                 ({"number": True}, "a number"), ({"number": "1"}, "a number"), ({"number": float("inf")}, "a number"),
                 ({"number": 1, "tolerance": -0.1}, "from 0 up"), ({"equals": "a", "ignore_case": 1}, "true or false")):

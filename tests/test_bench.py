@@ -338,8 +338,17 @@ class FaultTest(Folder):
                                      (rows, "changed"))
                     with self.assertRaisesRegex(RunError, "the model changed under way: .*differ in"):
                         harness.read_log(self.log)
-                    self.assert_refused(self.record("--resume"), "differ in" if what != "swapped and back" else "changed")
+                    again = "changed" if what == "swapped and back" else "differ in"
+                    self.assert_refused(self.record("--resume"), again)
                     self.assertEqual(self.bytes(), kept)
+
+    def test_where_no_server_is_the_command_ends_at_once_quiet_or_not(self):
+        self.serve().close()
+        for more in ((), ("--quiet",)):
+            result = self.record(*more, wait=self.fail)
+            self.assert_refused(result, "the server of model-triage-fake:1b does not answer", "which OLLAMA_HOST names",
+                                "Connection refused")
+            self.assertEqual((result.err.count("\n"), os.listdir(self.folder)), (1, ["cases.json"]))
 
     def test_a_manifest_made_anew_of_the_same_content_is_no_change(self):
         server = self.serve()

@@ -38,15 +38,18 @@ class CasesTest(unittest.TestCase):
         self.assertIn(words, err.replace(self.folder + os.sep, ""))
 
     def test_a_csv_becomes_a_case_set_with_tags_source_and_split(self):
-        made = self.cases(f'{HEAD}\r\nt1,"a, ""b""\r\nc",billing,en,x,dev\r\nt2,¿d?,other, ,y,heldout\r\n', "--tag", "language",
+        made = self.cases(f'{HEAD}\r\nt1,"a, ""b""\r\nc",billing,en,x,dev\r\nt2,¿d?,other, ,y,heldout\r\n', "--tag",
+                          "language",
                           "--source", "thread", "--split", "split")
         self.assertEqual((made.name, made.version), ("tickets", "1"))
         self.assertEqual(made.cases, (
-            harness.Case("t1", "dev", {"text": 'a, "b"\r\nc'}, {"equals": "billing"}, {"language": "en", "source": "x"}),
+            harness.Case("t1", "dev", {"text": 'a, "b"\r\nc'}, {"equals": "billing"},
+                         {"language": "en", "source": "x"}),
             harness.Case("t2", "heldout", {"text": "¿d?"}, {"equals": "other"}, {"source": "y"})))
 
     def test_jsonl_and_a_json_list_are_read_alike_and_keep_their_kinds(self):
-        rows = [{"id": 7, "text": "a", "label": "x", "tags": None}, {"id": "8", "text": {"q": "b", "n": 1}, "label": {"json": {"a": 1}}},
+        rows = [{"id": 7, "text": "a", "label": "x", "tags": None},
+                {"id": "8", "text": {"q": "b", "n": 1}, "label": {"json": {"a": 1}}},
                 {"id": "9", "text": "c", "label": ["x", "y"]}, {"id": "10", "text": " ", "label": {"rejected": True}},
                 {"id": "11", "text": "d", "label": 2.5}]
         options = (*OPTIONS, "--grader", "any_of")
@@ -62,22 +65,27 @@ class CasesTest(unittest.TestCase):
 
     def test_graders_take_text_or_json_cells(self):
         for grader, cell, expected in (("contains", "a b", "a b"), ("matches", "^a", "^a"), ("number", "2.5", 2.5),
-                                       ("any_of", '"[""a"", ""b""]"', ["a", "b"]), ("json", '"{""a"": true}"', {"a": True})):
+                                       ("any_of", '"[""a"", ""b""]"', ["a", "b"]),
+                                       ("json", '"{""a"": true}"', {"a": True})):
             made = self.cases(f"id,text,label\n1,q,{cell}\n", "--grader", grader)
             self.assertEqual(made.cases[0].expected, {grader: expected})
         self.assertEqual(self.cases("id,text,label\n1,q,A\n", "--ignore-case").cases[0].expected,
                          {"equals": "A", "ignore_case": True})
 
     def test_several_inputs_and_another_delimiter_and_names(self):
-        made = self.cases("id;text;more;label\n1;q;r;a\n", "--input", "more", "--delimiter", ";", "--name", "n", "--version", "2")
+        made = self.cases("id;text;more;label\n1;q;r;a\n", "--input", "more", "--delimiter", ";", "--name", "n",
+                          "--version", "2")
         self.assertEqual((made.cases[0].input, made.name, made.version), ({"text": "q", "more": "r"}, "n", "2"))
 
     def test_duplicates_and_blanks_are_refused_by_row(self):
         for rows, words in (("1,q,a\n2,r,b\n1,s,c", "tickets.csv:4: the id '1' came before, at tickets.csv:2"),
                             ("1,q,a\n2,q,b", "tickets.csv:3: the input '{\"text\": \"q\"}' came before, at"),
-                            ("1,q,a\n , r,b", "tickets.csv:3: id is blank"), ("1,q,a\n2,,b", "tickets.csv:3: text is blank"),
-                            ('1,"q\nq",a\n2,r, ', "tickets.csv:4: label is blank"), ("1,q", "tickets.csv:2: 2 cells, but 3"),
-                            ("", "tickets.csv: no row"), ('1,"q,a', "unexpected end of data"), ('1,"q" x,a', "expected after")):
+                            ("1,q,a\n , r,b", "tickets.csv:3: id is blank"),
+                            ("1,q,a\n2,,b", "tickets.csv:3: text is blank"),
+                            ('1,"q\nq",a\n2,r, ', "tickets.csv:4: label is blank"),
+                            ("1,q", "tickets.csv:2: 2 cells, but 3"),
+                            ("", "tickets.csv: no row"), ('1,"q,a', "unexpected end of data"),
+                            ('1,"q" x,a', "expected after")):
             self.assert_refused(f"id,text,label\n{rows}", words)
         self.assert_refused(f"{HEAD}\n1,q,a,en,,dev", "thread is blank", "--source", "thread")
         self.assert_refused(f"{HEAD}\n1,q,a,en,x,test", "split 'test' is none of dev, heldout", "--split", "split")

@@ -20,7 +20,8 @@ from tests.fake_server import WEIGHTS, ServerTest, http, ollama, openai, sha256
 
 TASK = harness.load_task("triage_task")
 ANSWER = {"category": "billing", "needs_human": False}
-TEXT = TASK._replace(name="text", check_answer=lambda answer: None if isinstance(answer, str) else triage_task.check_answer(0),
+TEXT = TASK._replace(name="text", check_answer=lambda answer: None if isinstance(answer,
+                                                                                 str) else triage_task.check_answer(0),
                      rejection=harness.NoRejection)  # a task whose answers are texts
 SCHEMA = {"type": "object", "properties": {"category": {"type": "string"}}}
 
@@ -56,7 +57,8 @@ class RequestTest(ChatTest):
         self.assertEqual(self.server.asked, [("POST", "/api/chat", body)])
         self.assertEqual(body, {
             "model": "fake:1b", "stream": False, "think": False, "truncate": False,
-            "messages": [{"role": "system", "content": "Sort it."}, {"role": "user", "content": "Where is it? ¿Dónde?"}],
+            "messages": [{"role": "system", "content": "Sort it."},
+                         {"role": "user", "content": "Where is it? ¿Dónde?"}],
             "options": {"temperature": 1, "num_predict": 1024, "num_ctx": 4096, "seed": 1003}})
 
     def test_one_message_is_one_openai_request_with_exactly_this_body(self):
@@ -88,7 +90,7 @@ class RequestTest(ChatTest):
     def test_options_that_cannot_be_sent_are_refused_by_name(self):
         for name, options, words in (("fake:1b", {"tempreature": 0}, "tempreature is no option of Ollama's"),
                                      ("fake:1b", {"max_tokens": 9}, "max_tokens is no option of Ollama's"),
-                                     ("openai:fake:1b", {"model": "x"}, "are set by the recorder"),
+                                     ("openai:fake:1b", {"model": "x"}, "which the recorder sets"),
                                      ("fake:1b", {"seed": 7}, "seed=null"), ("openai:fake:1b", {"n": 2}, "recorder"),
                                      ("fake:1b", {"price_in": "2"}, "USD for a million tokens"),
                                      ("fake:1b", {"price_out": -1}, "USD"), ("fake:1b", {"price_in": True}, "USD")):
@@ -109,7 +111,8 @@ class RequestTest(ChatTest):
 
     def test_whether_a_seed_is_kept_is_said(self):
         self.assertFalse(self.system(seed=None).settings["seed_kept"])
-        for address, kept in (("http://127.0.0.1:8000/v1", True), ("http://gpu1:8000/v1", True), ("http://[::1]:1/v1", True),
+        for address, kept in (("http://127.0.0.1:8000/v1", True), ("http://gpu1:8000/v1", True),
+                              ("http://[::1]:1/v1", True),
                               ("https://api.models.example/v1", False), ("http://box.local/v1", True)):
             os.environ["OPENAI_BASE_URL"] = address
             self.assertEqual(self.system("openai:m").settings["seed_kept"], kept, address)
@@ -128,16 +131,19 @@ class PromptTest(ChatTest):
                          [("user", '3 of é ["ü"]')])
 
     def test_a_prompt_without_a_field_is_the_system_message(self):
-        self.assertEqual(self.contents("Sort {it}.", {"text": "Where?"}), [("system", "Sort {it}."), ("user", "Where?")])
+        self.assertEqual(self.contents("Sort {it}.", {"text": "Where?"}),
+                         [("system", "Sort {it}."), ("user", "Where?")])
         self.assertEqual(self.contents("Sort.", {"question": "Where?"}), [("system", "Sort."), ("user", "Where?")])
-        self.assertEqual(self.contents("Sort.", {"a": "ü", "b": 1}), [("system", "Sort."), ("user", '{"a": "ü", "b": 1}')])
+        self.assertEqual(self.contents("Sort.", {"a": "ü", "b": 1}),
+                         [("system", "Sort."), ("user", '{"a": "ü", "b": 1}')])
 
     def test_braces_that_are_no_field_are_told(self):
         self.contents("{text} {txet}", {"text": "a"})
         self.told.assert_called_once_with("note: prompt p: {txet} is no field of the input, and stays as it is")
 
     def test_a_case_without_the_field_is_refused_by_name(self):
-        said = self.raised(RunError, lambda: self.system(prompt=("p", "{text} {n}"), cases=[case(text="a", n=1), case()]))
+        said = self.raised(RunError, lambda: self.system(prompt=("p", "{text} {n}"),
+                                                         cases=[case(text="a", n=1), case()]))
         self.assertIn("case 'c' has no field 'n'", said)
 
     def test_version_is_the_name_and_identity_follows_the_text(self):
@@ -159,7 +165,8 @@ class PromptTest(ChatTest):
 
 class NameTest(unittest.TestCase):
     def test_any_name_is_a_model_and_openai_names_the_dialect(self):
-        for name, kind, asked in (("llama3.2:1b", chat.Ollama, "llama3.2:1b"), ("hf.co/o/m:Q4", chat.Ollama, "hf.co/o/m:Q4"),
+        for name, kind, asked in (("llama3.2:1b", chat.Ollama, "llama3.2:1b"),
+                                  ("hf.co/o/m:Q4", chat.Ollama, "hf.co/o/m:Q4"),
                                   ("openai:gpt-5", chat.OpenAI, "gpt-5"), ("openai:a/b:c", chat.OpenAI, "a/b:c"),
                                   ("openai", chat.Ollama, "openai"), ("openai:", chat.Ollama, "openai:")):
             system = harness.load_system(f"chat:{name}")
@@ -210,8 +217,10 @@ class AddressTest(unittest.TestCase):
 
     def test_what_is_no_address_or_key_is_refused_without_its_secrets(self):
         for address, key, words in (("ftp://me:secret@example.com", "", "ftp:// is neither http:// nor https://"),
-                                    ("http://a.b/v1?key=secret", "", "has a query"), ("http://me:secret@a.b/#x", "", "query"),
-                                    ("http://a.b", "secret\nX: y", "no HTTP header"), ("http://a.b", "sécret", "letter")):
+                                    ("http://a.b/v1?key=secret", "", "has a query"),
+                                    ("http://me:secret@a.b/#x", "", "query"),
+                                    ("http://a.b", "secret\nX: y", "no HTTP header"),
+                                    ("http://a.b", "sécret", "letter")):
             with self.assertRaises(RunError) as caught:
                 self.server(address, key)
             self.assertIn(words, str(caught.exception))
@@ -228,7 +237,8 @@ class PrepareTest(ChatTest):
         self.assertEqual((facts["weights"], facts["template"]), ([WEIGHTS], sha256("{{ .Prompt }}")))
         for change in ({"template": "other"}, {"parameters": "temperature 0"}, {"system": "Be brief."},
                        {"messages": [{"role": "user", "content": "a"}]},
-                       {"modelfile": f"FROM /x/sha256-{'2' * 64}\n"}, {"modelfile": f"FROM sha256:{WEIGHTS}\nADAPTER /y/sha256-{'3' * 64}"}):
+                       {"modelfile": f"FROM /x/sha256-{'2' * 64}\n"},
+                       {"modelfile": f"FROM sha256:{WEIGHTS}\nADAPTER /y/sha256-{'3' * 64}"}):
             with mock.patch.dict(self.server.shown, change):
                 other = self.system()
                 other.prepare()
@@ -267,7 +277,8 @@ class PrepareTest(ChatTest):
 
     def test_an_openai_server_needs_no_list_of_models(self):
         self.assertEqual(self.system("openai:fake:1b").prepare(), {"host": f"{self.server.host}/v1", "version": None})
-        for listed in (http(404, {"detail": "Not Found"}), http(200, {"data": []}), http(200, {"data": [7, {"id": 8}]})):
+        for listed in (http(404, {"detail": "Not Found"}), http(200, {"data": []}),
+                       http(200, {"data": [7, {"id": 8}]})):
             self.server.broken = listed
             self.system("openai:fake:1b").prepare()
         self.server.broken = http(401, {"error": {"message": "bad key"}})
@@ -383,7 +394,8 @@ class IncompleteTest(ChatTest):
         return outcome["metadata"]
 
     def test_every_kind_is_an_incomplete(self):
-        for kind in ("TruncatedReply", "NotLoaded", "EmptyReply", "Declined", "ThinkingLeaked", "NotJSON", "WrongSchema"):
+        for kind in ("TruncatedReply", "NotLoaded", "EmptyReply", "Declined", "ThinkingLeaked", "NotJSON",
+                     "WrongSchema"):
             self.assertTrue(issubclass(getattr(chat, kind), harness.Incomplete), kind)
 
     def test_a_model_that_was_only_loaded(self):
@@ -441,8 +453,8 @@ class IncompleteTest(ChatTest):
 
 
 # What llama-cpp-python 0.3.36 says, under status 500, of a response_format that it does not take.
-VALIDATION = ("[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or "
-              "'json_object'\", 'input': 'json_schema'}]")
+VALIDATION = ("1 validation error: [{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), "
+              "'msg': \"Input should be 'text' or 'json_object'\", 'input': 'json_schema'}]")
 
 
 class TroubleTest(ChatTest):
@@ -452,7 +464,8 @@ class TroubleTest(ChatTest):
         for status in (408, 425, 429, 500, 502, 503, 504, 507, 520, 524, 529):
             said = self.raised(Unavailable, self.respond, (status, {"error": "server busy, try later"}))
             self.assertEqual(said, f"{self.server.host}: {status} server busy, try later")
-            said = self.raised(Unavailable, self.respond, (status, {"error": {"message": "busy", "code": 1}}), "openai:m")
+            said = self.raised(Unavailable, self.respond, (status, {"error": {"message": "busy", "code": 1}}),
+                               "openai:m")
             self.assertEqual(said, f"{self.server.host}/v1: {status} busy")
         for status, words in ((500, "model runner has unexpectedly stopped, this may be due to resource limitations"),
                               (500, "invalid character '<' looking for beginning of value"), (503, "loading model"),
@@ -460,7 +473,8 @@ class TroubleTest(ChatTest):
             self.raised(Unavailable, self.respond, (status, words.encode()))
 
     def test_the_pause_that_a_server_asks_for_goes_with_it(self):
-        for value, seconds in (("7", 7.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("soon", None), ("-1", None), ("", None),
+        for value, seconds in (("7", 7.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("soon", None), ("-1", None),
+                               ("", None),
                                ("9" * 400, None)):
             self.server.always = (429, {"error": "slow down"}, f"Retry-After: {value}")
             with self.assertRaises(Unavailable) as caught:
@@ -487,14 +501,17 @@ class TroubleTest(ChatTest):
         for body, said in (({"error": "it failed"}, "an error: 'it failed'"), ((200, stream), "no JSON object"),
                            ({"error": {"code": 1}}, "an error"), ((200, b"<html>"), "no JSON object"),
                            ((200, b""), "no JSON object"), ([ollama()], "no JSON object"),
-                           ((200, b'{"message": {"content": NaN}}'), "no JSON object"), (ollama(done=False), "not whole"),
-                           (ollama(done=None), "not whole"), (ollama(done="true"), "not whole"), (ollama(done=1), "not whole"),
+                           ((200, b'{"message": {"content": NaN}}'), "no JSON object"),
+                           (ollama(done=False), "not whole"),
+                           (ollama(done=None), "not whole"), (ollama(done="true"), "not whole"),
+                           (ollama(done=1), "not whole"),
                            ({"message": {"content": "se"}}, "not whole"), ({"done": True}, "not whole"),
                            (ollama(None), "not whole"), ({"message": "billing", "done": True}, "not whole"),
                            ((200, b'{"message": {"content": "caf\xe9"}, "done": true}'), "can't decode byte 0xe9")):
             with self.subTest(body):
                 self.assertIn(said, self.raised(Unavailable, self.respond, body))
-        for body in ({}, {"choices": []}, {"choices": 7}, {"choices": [{"message": {"content": "a"}}]}, openai(reason=None),
+        for body in ({}, {"choices": []}, {"choices": 7}, {"choices": [{"message": {"content": "a"}}]},
+                     openai(reason=None),
                      openai(["parts"]), {"choices": [{"message": None, "finish_reason": "stop"}]}):
             self.assertIn("not whole", self.raised(Unavailable, self.respond, body, "openai:fake:1b"))
         self.assertEqual(self.respond(ollama(error=None)).output, ANSWER)
@@ -505,14 +522,16 @@ class TroubleTest(ChatTest):
         for raw in (chunks + b"-5\r\n{}\r\n", chunks + b"-1\r\n{}\r\n", chunks + b"FFFFFFFFFFFFFFFF\r\n{}\r\n",
                     chunks + b"zz\r\n{}", chunks + b"9" * 5000 + b"\r\n{}", head + b"Content-Length: -5\r\n\r\n",
                     head + b"Content-Length: " + b"9" * 30 + b"\r\n\r\n{}", b"HTTP/1.1 two Cue\r\n\r\n", b"\0" * 99,
-                    head + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n{", head + b"X: " + b"y" * 70000 + b"\r\n\r\n"):
+                    head + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n{",
+                    head + b"X: " + b"y" * 70000 + b"\r\n\r\n"):
             with self.subTest(raw[:60]):
                 self.raised(Unavailable, self.respond, raw)
 
     def test_a_reply_without_end_is_unavailable_beyond_a_size(self):
         with mock.patch.object(chat, "LARGEST_REPLY", 3000):
             for fault in ("endless", ollama("x" * 4000),
-                          b"HTTP/1.1 200 C\r\nTransfer-Encoding: chunked\r\n\r\n" + 9 * (b"200\r\n" + b" " * 512 + b"\r\n")):
+                          b"HTTP/1.1 200 C\r\nTransfer-Encoding: chunked\r\n\r\n" + 9 * (
+                              b"200\r\n" + b" " * 512 + b"\r\n")):
                 self.assertIn("a reply of more than 3,000 bytes", self.raised(Unavailable, self.respond, fault))
 
     def test_the_time_is_for_a_whole_reply(self):
@@ -525,10 +544,13 @@ class TroubleTest(ChatTest):
     def test_a_key_or_login_that_a_server_repeats_reaches_nobody(self):
         os.environ["OPENAI_API_KEY"] = "sk-a\"b/c"
         os.environ["OLLAMA_HOST"] = f"http://me:pa%2Fss@{self.server.host}"
-        for name, words, hidden in (("openai:m", 'bad key sk-a"b/c!', 'sk-a"b/c'), ("fake:1b", "me:pa/ss is unknown", "pa/ss"),
-                                    ("fake:1b", "no bWU6cGEvc3M= here", "bWU6"), ("fake:1b", "no pa%2Fss here", "pa%2Fss")):
+        for name, words, hidden in (("openai:m", 'bad key sk-a"b/c!', 'sk-a"b/c'),
+                                    ("fake:1b", "me:pa/ss is unknown", "pa/ss"),
+                                    ("fake:1b", "no bWU6cGEvc3M= here", "bWU6"),
+                                    ("fake:1b", "no pa%2Fss here", "pa%2Fss")):
             for status in (200, 401, 503):
-                for body in ({"error": words}, {"error": {"message": words}}, words.encode(), json.dumps([words]).encode()):
+                for body in ({"error": words}, {"error": {"message": words}}, words.encode(),
+                             json.dumps([words]).encode()):
                     said = self.raised((RunError, Unavailable), self.respond, (status, body), name)
                     self.assertIn("***", said)
                     self.assertNotIn(hidden, said)
@@ -548,7 +570,8 @@ class TroubleTest(ChatTest):
 class ConfigureTest(ChatTest):
     def test_options_are_json_or_text_and_each_stands_once(self):
         system = harness.load_system("chat:fake:1b")
-        harness.configure(system, TASK, [case()], None, ["temperature=0.5", "stop=[\"a\"]", "keep_alive=5m", "format=a=b"])
+        harness.configure(system, TASK, [case()], None,
+                          ["temperature=0.5", "stop=[\"a\"]", "keep_alive=5m", "format=a=b"])
         self.assertEqual(system.options, {"temperature": 0.5, "stop": ["a"], "keep_alive": "5m", "format": "a=b"})
         for options in (["temperature"], ["=1"], ["a=1", "a=1"], [""]):
             self.assertIn("give key=value", self.raised(RunError, harness.configure, system, TASK, [], None, options))

@@ -353,7 +353,8 @@ class BadArgumentTest(FolderTest):
             self.refused(*argv, says="cases.json: it is read as well; name another file")
         self.save("other.jsonl", demo_log())
         self.refused(*self.replay(out="log.jsonl"), says="cannot write log.jsonl: it is read as well")
-        self.refused(*self.replay(out="other.jsonl"), says="cannot write other.jsonl: it is a log, and only a run record")
+        self.refused(*self.replay(out="other.jsonl"),
+                     says="cannot write other.jsonl: it is a log, and only a run record")
         self.refused(*self.run_rules(out="other.jsonl"), says="cannot write other.jsonl: it is a log")
 
     def test_the_version_is_told(self):
@@ -595,8 +596,8 @@ class SealTest(FolderTest):
     def test_a_model_that_changed_under_way(self):
         changed = {"type": "changed", "model": "demo:1b@ffffffffffff", "at": "2026-11-30T09:00:00.000Z"}
         self.broken(sealed([header(), *rows(), changed]),
-                    'the model changed under way: the start and a later look differ in model: "demo:1b@0123456789ab" and '
-                    '"demo:1b@ffffffffffff"')
+                    'the model changed under way: the start and a later look differ in model: "demo:1b@0123456789ab" '
+                    'and "demo:1b@ffffffffffff"')
         self.broken(sealed([header(), *rows()[:3], changed, *rows()[3:]]), "log.jsonl:6: a line of type 'trial'")
 
     def test_a_sealed_line_that_is_no_line_of_a_log(self):
@@ -1035,8 +1036,10 @@ class TaskChangedTest(FolderTest):
 class NeutralTest(unittest.TestCase):
     def test_temperature_is_read_from_settings_of_both_versions(self):
         first = {"request": {"options": {"temperature": 1}}}
-        for settings, found in ((first, 1), ({"temperature": 0.5, **first}, 0.5), ({"temperature": None, **first}, None),
-                                (None, None), (7, None), ({}, None), ({"request": 7}, None), ({"request": {"options": []}}, None)):
+        for settings, found in ((first, 1), ({"temperature": 0.5, **first}, 0.5),
+                                ({"temperature": None, **first}, None),
+                                (None, None), (7, None), ({}, None), ({"request": 7}, None),
+                                ({"request": {"options": []}}, None)):
             self.assertEqual(harness.temperature({"settings": settings}), found, settings)
         self.assertIsNone(harness.temperature({}))
 

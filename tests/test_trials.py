@@ -600,7 +600,8 @@ class RecordsTest(unittest.TestCase):
     def test_measures_are_those_that_the_system_wrote(self):
         record = self.record("old", {"a": ("pass", "pass"), "b": ("pass", "pass")})
         for row in record["results"]:
-            row["metadata"] = {"tokens": 7, "latency_s": 0.25, "cost_usd": 0.001, "eval_count": 9, "prompt_eval_count": 9}
+            row["metadata"] = {"tokens": 7, "latency_s": 0.25, "cost_usd": 0.001, "eval_count": 9,
+                               "prompt_eval_count": 9}
         record["results"][-1]["metadata"] = {"tokens": "7", "latency_s": True, "cost_usd": None}
         pair = trials.from_records(record, record, self.case_set)
         self.assertEqual([trial.measures for trial in pair.baseline.trials[1]],
@@ -609,7 +610,8 @@ class RecordsTest(unittest.TestCase):
     def test_other_servers_loose_seeds_and_added_trials_are_told(self):
         def notes(one, other):
             verdicts = {"a": ("pass", "pass"), "b": ("pass", "pass")}
-            pair = trials.from_records(self.record("old", verdicts, **one), self.record("new", verdicts, **other), self.case_set)
+            records = self.record("old", verdicts, **one), self.record("new", verdicts, **other)
+            pair = trials.from_records(*records, self.case_set)
             return pair, {note["code"]: note["message"] for note in pair.notes}
 
         def server(host, version="0.24.0"):

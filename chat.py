@@ -189,6 +189,10 @@ class Server:
             raise Unavailable(f"{self.name}: a reply that is {what}: {words[:200]!r}")
         return value
 
+    def not_whole(self, reply: Any) -> Unavailable:
+        said = self._secret.sub("***", json.dumps(reply))[:200]
+        return Unavailable(f"{self.name}: a reply that is not whole: {said}")
+
 
 # === A model with a prompt, whatever its server speaks ===
 
@@ -257,7 +261,7 @@ class Chat:
     def user_text(self, case_input: dict[str, Any]) -> str:
         """Return the input as a message; raise the task's rejection where it holds nothing."""
         values = list(case_input.values())
-        if self.rejection is not NoRejection and not any(str(value or "").strip() for value in values):
+        if self.rejection is not NoRejection and not any(_text(value).strip() for value in values if value is not None):
             raise self.rejection("the input is blank")
         return _text(values[0] if len(values) == 1 else case_input)
 
@@ -375,7 +379,7 @@ class Ollama(Chat):
             **sent, "messages": messages, "options": sent["options"] | _told({"seed": seed})}, self.timeout_s)
         message = reply["message"] if isinstance(reply.get("message"), dict) else {}
         if not isinstance(content := message.get("content"), str) or reply.get("done") is not True:
-            raise Unavailable(f"{self.server.name}: a reply that is not whole: {json.dumps(reply)[:200]}")
+            raise self.server.not_whole(reply)
         kept = _told({**{key: reply.get(key) for key in OLLAMA_KEPT}, "thinking": message.get("thinking") or None})
         return content, reply.get("done_reason"), reply.get("prompt_eval_count"), reply.get("eval_count"), kept
 
@@ -444,7 +448,7 @@ class OpenAI(Chat):
                           "warning": None if served == self.first else "not the first trial's model or fingerprint"})
             if isinstance(content, str) and isinstance(reason, str):
                 return content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), kept
-        raise Unavailable(f"{self.server.name}: a reply that is not whole: {json.dumps(reply)[:200]}")
+        raise self.server.not_whole(reply)
 
     def prepare(self) -> dict[str, Any]:
         """Return {"host", "version"} of the server; raise RunError where its list of models lacks this one."""

@@ -252,9 +252,12 @@ def configure(system: Any, task: Task, cases: Sequence[Case], prompt: str | None
             given[key] = parse_json(text, key)
         except RunError:
             given[key] = text
+    text = decode(read_bytes(prompt), prompt) if prompt else ""
+    if prompt and not text.strip():
+        raise RunError(f"{prompt} is blank; write the prompt into it")
     if hasattr(system, "configure"):
         name = os.path.splitext(os.path.basename(prompt or ""))[0]
-        system.configure(task, cases, (name, decode(read_bytes(prompt), prompt)) if prompt else None, given)
+        system.configure(task, cases, (name, text) if prompt else None, given)
     elif prompt or given:
         raise RunError(f"the system {system.name} takes neither --prompt nor --system-option; leave them out")
 

@@ -535,7 +535,7 @@ def _served(manifest: dict[str, Any]) -> dict[str, Any]:
     """Return what a manifest says of the recording, as far as it does: servers, workers, extended."""
     shards = manifest.get("shards") or [manifest]
     servers = [shard["server"] for shard in shards if isinstance(shard.get("server"), dict)]
-    pairs = sorted({(str(server.get("host")), str(server.get("version"))) for server in servers})
+    pairs = sorted({(str(server.get("host")), str(server.get("version") or "unknown")) for server in servers})
     servers = [{"host": host, "version": version} for host, version in pairs]
     found = {"servers": servers, "workers": manifest.get("workers"), "extended": manifest.get("extended")}
     return {key: value for key, value in found.items() if isinstance(value, (int, list)) and value}

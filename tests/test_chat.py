@@ -159,6 +159,7 @@ class PromptTest(ChatTest):
             outcome = harness.attempt(self.system(), TASK, empty, 1)
             self.assertEqual(outcome["error"]["type"], "Rejection")
         self.assertEqual(self.server.asked, [])
+        self.system().messages(case(n=0))  # no blank
         self.system(task=TEXT).respond(Case("c", "dev", {"text": ""}, {}, {}), 1)
         self.assertEqual(len(self.server.posts), 1)
 
@@ -549,7 +550,7 @@ class TroubleTest(ChatTest):
                                     ("fake:1b", "no bWU6cGEvc3M= here", "bWU6"),
                                     ("fake:1b", "no pa%2Fss here", "pa%2Fss")):
             for status in (200, 401, 503):
-                for body in ({"error": words}, {"error": {"message": words}}, words.encode(),
+                for body in ({"error": words}, {"error": {"message": words}}, words.encode(), {"said": words},
                              json.dumps([words]).encode()):
                     said = self.raised((RunError, Unavailable), self.respond, (status, body), name)
                     self.assertIn("***", said)
@@ -577,10 +578,15 @@ class ConfigureTest(ChatTest):
             self.assertIn("give key=value", self.raised(RunError, harness.configure, system, TASK, [], None, options))
 
     def test_a_system_without_a_prompt_takes_none(self):
-        for prompt, options in (("v1.txt", []), (None, ["a=1"])):
+        prompt = os.path.join(os.path.dirname(chat.__file__), "prompts", "v1.txt")
+        for prompt, options in ((prompt, []), (None, ["a=1"])):
             said = self.raised(RunError, harness.configure, triage_task.rules, TASK, [], prompt, options)
             self.assertIn("triage-rules takes neither --prompt nor --system-option", said)
         harness.configure(triage_task.rules, TASK, [], None, [])
+        for prompt, words in ((os.path.join(os.path.dirname(chat.__file__), "tests", "__init__.py"), "is blank"),
+                              ("/no/such.txt", "cannot read /no/such.txt")):
+            said = self.raised(RunError, harness.configure, harness.load_system("chat:m"), TASK, [], prompt, [])
+            self.assertIn(words, said)
 
     def test_a_task_may_have_a_schema(self):
         self.assertIsNone(TASK.schema)

@@ -464,9 +464,14 @@ def format_json(comparison: dict[str, Any]) -> str:
     return json.dumps(comparison, indent=2, allow_nan=False) + "\n"
 
 
+def _places(comparison: dict[str, Any]) -> int:
+    low, high = (Fraction(str(end)) for end in comparison["score_range"])  # 0.01, not the binary float beside it
+    return trials.shown_places(low, high)
+
+
 def format_line(comparison: dict[str, Any]) -> str:
     """Return the comparison in one line: the difference, its interval by case, the cases by direction."""
-    overall, places = comparison["overall"], trials.shown_places(*map(Fraction, comparison["score_range"]))
+    overall, places = comparison["overall"], _places(comparison)
     change, low, high = (f"{value:+.{places}f}" for value in (overall["difference"], *overall["interval_95"]))
     return (f"difference {change} (95% interval {low} to {high}) over {overall['cases']} "
             f"cases; better {overall['better']}, worse {overall['worse']}, same {overall['same']}")
@@ -474,7 +479,7 @@ def format_line(comparison: dict[str, Any]) -> str:
 
 def verdict_lines(comparison: dict[str, Any]) -> list[str]:
     """Return the verdict in a line, and where there is a gate whether it is met, and why not, in another."""
-    decision, places = comparison["decision"], trials.shown_places(*map(Fraction, comparison["score_range"]))
+    decision, places = comparison["decision"], _places(comparison)
     unit, ends = decision["unit"], decision["interval"]
     span = " to ".join(f"{end:+.{places}f}" for end in ends) if ends else "no interval"
     lines = [f"verdict: {decision['verdict']}; by {unit} {span} ({decision['groups']} "

@@ -523,6 +523,161 @@ class CommandTest(unittest.TestCase):
             self.assertTrue(overall["exact_method"].startswith(method), overall["exact_method"])
             self.assertLess(overall["exact_interval_95"][0], overall["exact_interval_95"][1])
 
+    def compared(self, log, *options):
+        """Return (status, stderr, comparison) of old against new."""
+        status, _, stderr = self.command("old", "new", "--trials", log, "--out", self.path("c.json"), *options)
+        return status, stderr, files.read_json(self.path("c.json"))
+
+    def test_rounding_noise_of_binary_floats_is_no_difference(self):
+        log = self.rows(*((config, f"c{i}", 0, 0.3 if config == "old" or i % 2 else 0.1 + 0.2, {"cluster": f"s{i}"})
+                          for config in ("old", "new") for i in range(12)))
+        _, _, found = self.compared(log)
+        self.assertEqual((found["overall"]["same"], found["decision"]["claims"]), (12, []))
+
+    def test_order_of_rows_decides_no_figure_and_swapping_sides_mirrors_the_seeded_interval(self):
+        rng = random.Random(4)
+        rows = [(config, f"c{i}", seed, rng.randint(0, 1), {"cluster": f"s{i % 7}"})
+                for config in ("old", "new") for i in range(30) for seed in range(3)]
+        _, _, first = self.compared(self.rows(*rows))
+        rng.shuffle(rows)
+        _, _, again = self.compared(self.rows(*rows))
+        for found in (first, again):
+            del found["logs"]                              # another order, another file
+        self.assertEqual(first, again)
+        self.command("new", "old", "--trials", self.rows(*rows), "--out", self.path("c.json"))
+        low, high = files.read_json(self.path("c.json"))["overall"]["interval_95"]
+        self.assertEqual(first["overall"]["interval_95"], [-high, -low])
+
+    def test_no_claim_holds_on_survivors_alone(self):
+        rows = [(config, f"c{i}", 0, None if config == "new" and i >= 40 else 1, {"cluster": f"s{i}"}
+                 | ({"error": "Timeout"} if config == "new" and i >= 40 else {}))
+                for config in ("old", "new") for i in range(60)]
+        for policy in ("drop", "zero"):
+            gate = "--missing", policy, "--margin", "0.1", "--gate", "not-worse"
+            status, stderr, found = self.compared(self.rows(*rows), *gate)
+            self.assertEqual((status, found["decision"]["claims"]), (4, []))
+            self.assertLess(found["decision"]["interval_with_missing_filled"][0], -0.2)
+            if policy == "drop":
+                self.assertEqual(found["decision"]["interval"], [0, 0])
+                self.assertIn("it does not hold if what is missing is graded against it", stderr)
+        # Whole cases that the candidate lacks are survivors' gaps, too; those that the baseline lacks are not.
+        lacking = [row for row in rows if row[3] is not None]
+        status, _, _ = self.compared(self.rows(*lacking), "--missing", "drop", "--margin", "0.1", "--gate", "not-worse")
+        self.assertEqual(status, 4)
+        mirrored = [({"old": "new", "new": "old"}[config], *rest) for config, *rest in lacking]
+        status, _, found = self.compared(self.rows(*mirrored), "--missing", "zero", "--margin", "0.1", "--gate",
+                                         "not-worse")
+        self.assertEqual((status, len(found["excluded"]), found["overall"]["difference"]), (0, 20, 0))
+
+    def test_nothing_moved_on_six_sources_is_undecided_and_says_why(self):
+        log = self.rows(*((config, f"c{i}", 0, 1, {"cluster": f"s{i}"}) for config in ("old", "new") for i in range(6)))
+        status, stderr, found = self.compared(log, "--margin", "0.001", "--gate", "equivalent")
+        self.assertEqual((status, found["decision"]["verdict"]), (4, "undecided"))
+        self.assertRegex(stderr, r"one more source that fails completely would put the loss at 0\.\d+, beyond the "
+                                 r"margin of 0\.001; about \d+ sources would settle it")
+
+    def test_a_slice_that_collapses_is_told_for_these_cases_beside_new_ones(self):
+        rng = random.Random(5)
+        log = self.rows(*(
+            (config, f"c{g}-{i}", seed, int(config == "old") if g < 6 else int(rng.random() < 0.7),
+             {"cluster": f"s{g}", "tags": {"topic": f"t{g // 6}"}})
+            for config in ("old", "new") for g in range(24) for i in range(6) for seed in range(5)))
+        _, _, found = self.compared(log)
+        part = found["slices"]["topic"]["t0"]
+        self.assertEqual((part["these_cases"]["pairs"], part["these_cases"]["disagree"]), (180, 180))
+        self.assertLess(part["these_cases"]["adjusted_p_value"], 1e-50)
+        self.assertGreater(part["adjusted_p_value"], 0.02)     # of 6 sources: 2 of 64 sign patterns at least
+        self.assertGreater(found["slices"]["topic"]["t1"]["these_cases"]["adjusted_p_value"], 0.01)
+
+    def test_one_system_under_other_seeds_reads_nowhere_as_a_loss(self):
+        rows = files.read_json(here("tests", "data", "same-system-other-seeds.json"))["cases"]
+        log = self.rows(*((config, case_id, 1001 + t, int(passed), {"cluster": row["source"], "tags": {
+            tag: row[tag] for tag in ("language", "variant")}}) for config, seeds in (("old", "seeds1to5"), (
+                "new", "seeds6to10")) for case_id, row in rows.items() for t, passed in enumerate(row[seeds])))
+        status, stdout, stderr = self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
+        found = files.read_json(self.path("c.json"))
+        self.assertLess(found["overall"]["interval_95"][1], 0)         # the contract's first line, and its keys
+        self.assertEqual(found["decision"]["claims"], [])
+        self.assertTrue(found["shared_luck"]["withheld"])
+        self.assertGreater(found["shared_luck"]["ratio"], 4)
+        parts = [found["overall"], *(part for values in found["slices"].values() for part in values.values())]
+        self.assertEqual({part["these_cases"]["p_value"] for part in parts}, {None})
+        self.assertEqual({part["these_cases"]["interval_95"] and 1 for part in parts}, {None})
+        codes = [warning["code"] for warning in found["warnings"]]
+        self.assertIn("shared_luck", codes)
+        self.assertFalse({"intervals_disagree", "many_slices"} & {*codes})
+        self.assertRegex(stderr, r"^verdict: undecided; ")
+
+    def test_must_pass_is_a_gate_and_names_what_failed(self):
+        rows = [(config, f"c{i}", seed, int(i != 3 or config == "old" or seed > 0), {
+            "cluster": f"s{i}", "tags": {"kind": "safety" if i < 5 else "other"}})
+            for config in ("old", "new") for i in range(10) for seed in range(3)]
+        status, stderr, found = self.compared(self.rows(*rows), "--must-pass", "kind=safety")
+        self.assertEqual((status, found["decision"]["gate"], found["decision"]["gate_met"]), (3, None, False))
+        self.assertEqual(found["must_pass"], [{"tag": "kind", "value": "safety", "cases": 5, "failed": [
+            {"case_id": "c3", "passed": 2, "trials": 3}]}])
+        self.assertIn("gate: must pass, not met: cases that must pass and do not: c3\n", stderr)
+        status, stderr, _ = self.compared(self.rows(*rows), "--must-pass", "kind=other")
+        self.assertEqual(status, 0)
+        self.assertIn("gate: must pass, met\n", stderr)
+        # A gate that cannot tell is 4, with a case that must pass and does not 3.
+        for slices, status in (("other", 4), ("safety", 3)):
+            self.assertEqual(self.compared(self.rows(*rows), "--must-pass", f"kind={slices}", "--gate", "better")[0],
+                             status)
+        status, stdout, stderr = self.command("old", "new", "--trials", self.rows(*rows), "--must-pass", "kind=safe")
+        self.assertEqual((status, stdout), (1, ""))
+        self.assertIn("kind=safe: no case has this tag value", stderr)
+
+    def test_looks_and_candidates_stand_in_the_decision_and_widen_it(self):
+        log = self.rows(*((config, f"c{i}", 0, int(config == "new" and i < 9), {"cluster": f"s{i}"})
+                          for config in ("old", "new") for i in range(24)))
+        _, _, once = self.compared(log)
+        _, _, found = self.compared(log, "--look", "1/5")
+        self.assertEqual((found["decision"]["look"], found["decision"]["sources_for_level"]), ("1/5", 19))
+        self.assertLess(found["decision"]["interval"][0], once["decision"]["interval"][0])
+        self.assertEqual((once["decision"]["claims"], found["decision"]["claims"]), (["better"], []))
+        _, stderr, found = self.compared(log, "--look", "1/5", "--among", "100")
+        self.assertEqual((found["decision"]["among"], found["decision"]["interval"]), (100, None))
+        self.assertIn("a claim takes at least 26 sources, and there are 24", stderr)
+        self.assertIn("too few for the level that was declared with --look or --among", stderr)
+
+    def test_digits_follow_the_score_range(self):
+        log = self.rows(*((config, f"c{i}", 0, 0.001 + 0.000012 * (config == "old") * (1 + i % 3), {"cluster": f"s{i}"})
+                          for config in ("old", "new") for i in range(12)))
+        status, stdout, stderr = self.command("old", "new", "--trials", log, "--score-range", "0", "0.01", "--out",
+                                              self.path("c.json"))
+        self.assertIn("difference -0.000024 (95% interval -0.0000", stdout)
+        self.assertIn("verdict: worse; by source -0.0000", stderr)
+        self.assertEqual(files.read_json(self.path("c.json"))["overall"]["difference"], -0.000024)
+
+    def test_latency_under_another_load_has_no_interval(self):
+        cases = case_set({f"c{i}": {"source": f"s{i}"} for i in range(8)})
+        records = [run(cases, {case_id: [1, 0] for case_id in (f"c{i}" for i in range(8))}) for _ in range(2)]
+        for record, seconds in zip(records, (1, 2)):
+            record["manifest"]["system"]["model"] = "m@12"
+            for row in record["results"]:
+                row |= {"elapsed_s": seconds + row["trial"] / 10, "metadata": {
+                    "eval_count": 10, "eval_duration": seconds * 10 ** 9, "prompt_eval_count": 5}}
+        found = compare.compare(*records, cases)
+        self.assertIsNone(found["measures"]["latency_s"]["interval_95"])
+        self.assertIn("0.1 s a token in one run and 0.2 s in the other", found["measures"]["latency_s"]["reason"])
+        self.assertIn("other_load", [warning["code"] for warning in found["warnings"]])
+        self.assertEqual(found["measures"]["tokens"]["interval_95"], [0, 0])
+        records[1]["manifest"]["system"]["model"] = "n@34"             # other weights may take another time
+        self.assertIsNotNone(compare.compare(*records, cases)["measures"]["latency_s"]["interval_95"])
+        for record, workers in zip(records, (1, 4)):
+            record["manifest"]["workers"] = workers
+        self.assertIn("1 and 4 workers", compare.compare(*records, cases)["measures"]["latency_s"]["reason"])
+
+    def test_costs_far_below_a_cent_are_no_zeros(self):
+        log = self.rows(*((config, f"c{i}", 0, 1, {"cluster": f"s{i}", "cost_usd": (2 + i) * 1e-7 * (1 + (
+            config == "new"))}) for config in ("old", "new") for i in range(5)))
+        _, _, found = self.compared(log)
+        cost = found["measures"]["cost_usd"]
+        self.assertEqual((cost["baseline"], cost["candidate"], cost["difference"]), (4e-7, 8e-7, 4e-7))
+        # standard error of 2, 3, 4, 5 and 6 1e-7: 0.707e-7; t with 4 degrees of freedom 2.776
+        self.assertAlmostEqual(cost["interval_95"][0], 4e-7 - 2.776 * 0.7071e-7, delta=2e-10)
+
     def test_trials_that_do_not_pair_by_seed_still_compare_by_case(self):
         log = self.rows(("old", "easy", 0, 1, {}), ("old", "hard", 0, 0, {}), ("old", "hard", 1, 0, {}),
                         ("new", "easy", 5, 1, {}), *(("new", "hard", seed, 0, {}) for seed in range(5)))

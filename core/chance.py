@@ -29,7 +29,6 @@ from core.trials import SIDES, Pair, Trial
 COUNTED = 300                  # trials of a case, both runs together, up to which deals are counted in whole numbers
 LUCK_TRIALS = 4                # fewer show too little of whether trials of different cases move together
 LUCK_RATIO, LUCK_P = 2, 0.01   # beyond, they do
-DEALT_WORK = 2_000_000         # steps of a convolution; beyond, a Fourier sum takes less
 ALIKE_BY_CHANCE = 0.05         # pairs of trial numbers expected to agree everywhere; fewer, and agreeing is no chance
 
 
@@ -297,60 +296,41 @@ def _flipped(values: list[int]) -> tuple[Number, str]:
     return min(1, 2 * tail), "exact McNemar test"
 
 
-def _dealt(cases: Sequence[tuple[int, int, int, int]]) -> Number:
+def _dealt(cases: Sequence[tuple[int, int, int, int]]) -> float:
     """Return how often the sum of the cases' differences is at least as large when passes are dealt at random.
 
-    Convolved case by case; where that takes more than DEALT_WORK steps, by the Fourier sum over the lattice that the
-    sum lies on, right to 1e-12, and bounded by Hoeffding's inequality (1963).
+    The Fourier sum over the lattice that the sum lies on, on a circle of 24 standard deviations beyond which next to
+    nothing lies; right to 1e-12, and that much is added.
     """
     grid = math.lcm(*{count for _, in_baseline, _, in_candidate in cases for count in (in_baseline, in_candidate)})
-    seen = abs(sum(c * (grid // in_candidate) - b * (grid // in_baseline) for b, in_baseline, c, in_candidate in cases))
     lattice = math.gcd(*{grid // in_baseline + grid // in_candidate for _, in_baseline, _, in_candidate in cases})
-    start, kinds = 0, []                                   # the least sum; of each kind of case step, shares, count
-    for (total, *counts), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
-        low, weights, whole = _deals(total, *counts)
-        start += count * (low * (grid // counts[1]) - (total - low) * (grid // counts[0]))
-        step = (grid // counts[0] + grid // counts[1]) // lattice
-        kinds.append((step, [weight / whole for weight in weights], count))
-    length = 1 + sum(step * (len(shares) - 1) * count for step, shares, count in kinds)
-    inner = range(max(0, (-seen - start) // lattice + 1), min(length, -((start - seen) // lattice)))   # |sum| < seen
-    if sum(len(shares) * count for _, shares, count in kinds) * length <= DEALT_WORK:
-        sums = [1.0]
-        for step, shares, count in kinds:
-            for _ in range(count):
-                longer = [0.0] * (len(sums) + step * (len(shares) - 1))
-                for k, share in enumerate(shares):
-                    for place, weight in enumerate(sums, k * step):
-                        longer[place] += share * weight
-                sums = longer
-        return min(1.0, math.fsum(sums[:inner.start]) + math.fsum(sums[inner.stop:])) if inner else 1.0
-    reach = sum((step * lattice * (len(shares) - 1)) ** 2 * count for step, shares, count in kinds)
-    return min(1.0, 2 * math.exp(-2 * seen ** 2 / reach), _outside(kinds, inner) + 1e-12)
-
-
-def _outside(kinds: Sequence[tuple[int, list[float], int]], inner: range) -> float:
-    """Return the share of the sum of independent whole numbers, of each kind so many, that lies outside of a range.
-
-    A kind is (step, shares, count): k * step with shares[k]. The Fourier sum takes the line for a circle of 24 standard
-    deviations, of which no more than 1e-30 lies beyond.
-    """
-    moments = [[sum((step * k) ** power * share for k, share in enumerate(shares)) for power in (1, 2)]
-               for step, shares, _ in kinds]
-    spread = math.sqrt(sum(count * (square - mean ** 2) for (mean, square), (_, _, count) in zip(moments, kinds)))
-    length = 1 + sum(step * (len(shares) - 1) * count for step, shares, count in kinds)
-    cycle = min(length, math.ceil(24 * spread) + 2) | 1                    # odd: waves come in pairs
-    fades, within = len({step for step, _, _ in kinds}) == 1, min(len(inner), cycle)
-    inside = within / cycle
+    seen = abs(sum(c * (grid // in_candidate) - b * (grid // in_baseline) for b, in_baseline, c, in_candidate in cases))
+    start, length, variance, kinds = 0, 1, 0.0, []
+    for (total, one, other), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
+        low, weights, whole = _deals(total, one, other)
+        step, first = grid // one + grid // other, low * (grid // other) - (total - low) * (grid // one)
+        kinds.append((count, [(first + step * k, weight / whole) for k, weight in enumerate(weights)
+                              if weight / whole > 1e-20]))
+        start, length = start + count * first, length + count * step // lattice * (len(weights) - 1)
+        variance += count * step ** 2 * total * (one + other - total) * one * other / (one + other) ** 2 / (
+            one + other - 1)
+    low = max(0, (-seen - start) // lattice + 1)           # the first and last place of the lattice with |sum| < seen
+    inner = min(length - 1, -((start - seen) // lattice) - 1) - low + 1
+    if inner <= 0:
+        return 1.0
+    middle = start + lattice * (low + (inner - 1) / 2)
+    cycle = min(length, math.ceil(24 * math.sqrt(variance) / lattice) + 2) | 1      # odd: waves come in pairs
+    inner = min(inner, cycle)
+    inside, even = inner / cycle, len({one * other for _, one, _, other in cases}) == 1
     for k in range(1, cycle // 2 + 1):
-        angle, wave = 2 * math.pi / cycle, 1 + 0j
-        for step, shares, count in kinds:
-            wave *= sum(share * cmath.rect(1, angle * (k * step * place % cycle))
-                        for place, share in enumerate(shares) if share > 1e-20) ** count
-        if fades and abs(wave) < 1e-18:
+        w = 2 * math.pi * k / cycle / lattice
+        wave = math.prod((sum(share * cmath.rect(1, w * value) for value, share in deals) ** count
+                          for count, deals in kinds), start=1 + 0j)
+        if even and abs(wave) < 1e-18:                     # then it only fades
             break
-        ends = (cmath.rect(1, -angle * (k * place % cycle)) for place in (inner.start, inner.start + within))
-        inside += 2 / cycle * (wave * operator.sub(*ends) / (1 - cmath.rect(1, -angle * k))).real
-    return max(0.0, 1 - inside)
+        turned = wave * cmath.rect(1, -w * middle)
+        inside += 2 / cycle * turned.real * math.sin(w * lattice * inner / 2) / math.sin(w * lattice / 2)
+    return min(1.0, max(0.0, 1 - inside) + 1e-12)
 
 
 def holm(p_values: Sequence[Number]) -> list[Number]:

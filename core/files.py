@@ -97,13 +97,18 @@ def parse_json(text: str, where: str, decoder: json.JSONDecoder = STRICT) -> Any
         raise RunError(f"{where}: {'only NUL bytes' if text.strip() else 'empty'}; give a JSON file")
     try:
         return decoder.decode(text)
-    except json.JSONDecodeError as error:
-        reason = f"not JSON at line {error.lineno} column {error.colno} ({error.msg})"
-    except RecursionError:
-        reason = "nested too deeply"
-    except ValueError as error:  # ours above, and int() of more than 4,300 digits
-        reason = str(error) if not str(error).startswith("Exceeds") else "a whole number of thousands of digits"
-    raise RunError(f"{where}: {reason}; correct the file")
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"{where}: {json_reason(error)}; correct the file") from None
+
+
+def json_reason(error: Exception) -> str:
+    """Return why a decoder refused a text, in words."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON at line {error.lineno} column {error.colno} ({error.msg})"
+    # Ours above, and int() of more than 4,300 digits.
+    return str(error) if not str(error).startswith("Exceeds") else "a whole number of thousands of digits"
 
 
 # What a JSON value claims to be, by a key that it has; what a file is that has a value a line, by its first.

@@ -9,18 +9,23 @@ a Pair, and nothing after it asks where the scores came from. `check_row` holds 
 rows among themselves; collector.py refuses by the same. Reads the files it is given, writes none, prints nothing.
 """
 
+import contextlib
 import functools
 import hashlib
 import json
 import math
+import operator
 import os
 import re
+import unicodedata
 from collections import ChainMap, Counter
 from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from core.files import RunError, decode, parse_json, read_bytes
+from core.kinds import HEAD, describe, refusal
+from core.texts import unpacked
 import harness
 from harness import SYSTEM_FIELDS, CaseSet
 
@@ -349,7 +354,7 @@ class Known:
 def _shown(fact: str | tuple[tuple[str, str], ...], other: Any) -> str:
     """Return a fact in a few words: of a long text the part that the other has not."""
     if not isinstance(fact, str):
-        return _some([f"{tag}={value}" for tag, value in fact]) or "none"
+        return listed([f"{tag}={value}" for tag, value in fact]) or "none"
     alike = len(os.path.commonprefix([fact, other]))
     return f"{fact!r:.60}" if alike < 40 else f"…{fact[alike - 20:]!r:.60}"
 
@@ -360,8 +365,14 @@ def _shown(fact: str | tuple[tuple[str, str], ...], other: Any) -> str:
 def read_lines(data: bytes, path: str, broken: list[tuple[str, str]]) -> Iterator[tuple[str, object]]:
     """Yield "path:line" and the value of each line of JSON, and append (place, why) to broken for a line that is none.
 
-    A line ends at a line feed and nowhere else; nothing is glued to a line that was cut.
+    A line ends at a line feed and nowhere else; nothing is glued to a line that was cut. Of one list of JSON, come its
+    elements.
     """
+    if data[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        with contextlib.suppress(RunError):
+            yield from ((f"{path}: item {number}", value) for number, value in enumerate(
+                parse_json(decode(data, path), path), start=1))
+            return
     encoding = json.detect_encoding(data)
     if not encoding.startswith("utf-8") and (b'"\0' in data or b'\0"' in data):  # other NULs are a crash's padding
         width = 2 if "16" in encoding else 4
@@ -395,9 +406,13 @@ class _Rows:
     def read(self, only: str | None, path: str) -> None:
         """Take in the rows of a file that serves one side, or both."""
         data = read_bytes(path)
+        held = unpacked(data, path)
         served = {name: side for name, side in zip(self.names, SIDES) if only in (None, side)}
-        found = set()
-        for where, value in read_lines(data, path, self.broken):
+        found: set[str] = set()
+        kind = describe(path, held)[0]
+        if kind not in ("a plain trial log", "JSON of another kind", "a table", ""):
+            raise refusal(path, "a plain trial log", "", held)
+        for where, value in read_lines(held, path, self.broken):
             self.whole += 1
             config = value.get("config") if isinstance(value, dict) else None
             if isinstance(config, str) and config.strip():
@@ -405,6 +420,8 @@ class _Rows:
                 if config not in served:
                     continue
             self._take(served, check_row(value, where, self.how.score_range), where)
+        if kind == "a table" and not found:  # or else a line that is none is but broken
+            raise refusal(path, "a plain trial log", "", held)
         for config, side in served.items():
             self.there[side] |= found
             if config in found:
@@ -431,16 +448,27 @@ class _Rows:
         mixed = [case.id for case, kind in zip(cases, kinds) if True in kind and False in kind]
         return [
             *_note("broken_lines", "lines that could not be read were left out",
-                   _some([f"{os.path.basename(where)}: {why}" for where, why in self.broken], 20),
+                   listed([f"{os.path.basename(where)}: {why}" for where, why in self.broken], 20),
                    "what was lost there is in no figure; repair the log or record those trials again"),
-            *_note("unexplained_null", UNEXPLAINED, _some(map(os.path.basename, self.unexplained)),
+            *_note("unexplained_null", UNEXPLAINED, listed(map(os.path.basename, self.unexplained)),
                    "it is unscored; write the error beside it"),
             *_note("facts_on_some_rows", f"{', '.join(FACTS[:-1])} or {FACTS[-1]} stand on some rows of a case only",
-                   _some(self.known.partly), "the rows that have them are believed; write them on every row"),
+                   listed(self.known.partly), "the rows that have them are believed; write them on every row"),
             *_note("inputs_ignored", "cases whose inputs differ, which were paired by their ids alone",
-                   _some(self.known.differing), "see that the ids name the same cases: swapped ones pass unseen"),
-            *_note("ids_as_text", "ids are numbers on one side and text on the other", _some(mixed),
-                   "they pair by their digits; see that they name the same cases")]
+                   listed(self.known.differing), "see that the ids name the same cases: swapped ones pass unseen"),
+            *_note("ids_as_text", "ids are numbers on one side and text on the other", listed(mixed),
+                   "they pair by their digits; see that they name the same cases"),
+            *_note("look_alike_ids", "ids that differ in nothing that can be seen", listed(
+                f"{ascii(ids[0])} and {ascii(ids[1])}" for ids in self._look_alikes()), "write one case one way")]
+
+    def _look_alikes(self) -> Iterator[tuple[str, str]]:
+        """Yield pairs of ids, of one side each, that differ in white space, what is not printed, or composed letters."""
+        only: list[dict[str, str]] = []
+        for side, other in (SIDES, SIDES[::-1]):
+            only.append({"".join(char for char in unicodedata.normalize("NFKC", case_id)
+                                 if unicodedata.category(char)[0] not in "CZ"): case_id
+                         for case_id in self.trials[side] if case_id not in self.trials[other]})
+        yield from ((only[0][text], only[1][text]) for text in only[0] if text in only[1])
 
 
 def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, candidate: str,
@@ -452,6 +480,10 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
     skip_broken a note lists it), a row that breaks a rule, a config that is not there.
     """
     names = (baseline, candidate)
+    given = {side for side, _ in paths}
+    for side in SIDES:
+        if given.isdisjoint((side, None)):
+            raise RunError(f"no file of the {side}; give one with --trials {side}=FILE")
     if baseline == candidate and any(side is None for side, _ in paths):
         raise RunError(f"baseline and candidate are both {baseline!r:.60}; name two configs, or give a file for each "
                        "(baseline=FILE and candidate=FILE)")
@@ -463,9 +495,9 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
                        "repair the file, or compare the whole rows with --skip-broken-lines")
     for side, name in zip(SIDES, names):
         if not rows.trials[side]:
-            files = _some([path for only, path in paths if only in (None, side)])
+            files = listed([path for only, path in paths if only in (None, side)])
             raise RunError(f"no row of the {side} {name!r:.60} in {files}; name one of the configs there: "
-                           f"{_some(sorted(rows.there[side]), 20) or 'none'}")
+                           f"{listed(sorted(rows.there[side]), 20) or 'none'}")
     cases = rows.cases()
     sides = [Side(dict.fromkeys(SYSTEM_FIELDS) | {"name": name, "mode": "recorded"},
                   [sorted(rows.trials[side].get(case.id, []), key=_seed_order) for case in cases], rows.logs[side])
@@ -481,7 +513,7 @@ def _seed_order(trial: Trial) -> tuple[int, int, str]:
     return (0, trial.seed, "") if isinstance(trial.seed, int) else (1, 0, trial.seed or "")
 
 
-def _some(names: Iterable[object], shown: int = SHOWN) -> str:
+def listed(names: Iterable[object], shown: int = SHOWN) -> str:
     """Return the first names on one line, then how many more there are."""
     texts = [text if text.isprintable() else repr(text) for text in map(str, names)]
     return ", ".join(texts[:shown]) + (f" and {len(texts) - shown} more" if len(texts) > shown else "")
@@ -545,7 +577,7 @@ def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) ->
     """Return notes on what the recordings have not alike: servers, and trials that were added later."""
     served = [{(server["host"].rpartition(":")[0], server["version"]) for server in side.description.get("servers", [])}
               for side in sides]
-    names = [_some([" ".join(pair) for pair in sorted(side)]) for side in served]
+    names = [listed([" ".join(pair) for pair in sorted(side)]) for side in served]
     extended = [f"the {name} was extended after {n} trials" for name, side in zip(SIDES, sides)
                 for n in side.description.get("extended", [])]
     settings = [manifest.get("settings") for manifest in manifests]
@@ -575,6 +607,9 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     if not gaps:
         return pair, []
     if policy == "refuse":
+        gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
+        if not any(map(operator.and_, *(map(bool, side.trials) for side in pair.sides))):
+            gaps += "; no case stands on both sides: name cases alike on both (convert.py: --id FIELD)"
         raise RunError(f"{gaps}: record them, or choose with --missing: drop leaves them out, zero counts them as 0")
     if policy == "zero" and not low <= 0 <= high:
         raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
@@ -585,7 +620,7 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
                    or [absent] * bool(there) for trials, there in zip(side.trials, pair.baseline.trials)]
                   for side in pair.sides]
     excluded = [{"case_id": case.id, "side": name,
-                 "reason": _some(dict.fromkeys(trial.reason for trial in side.trials[i])) or "no trial"}
+                 "reason": listed(dict.fromkeys(trial.reason for trial in side.trials[i])) or "no trial"}
                 for i, case in enumerate(pair.cases)
                 for name, side, kept in zip(SIDES, pair.sides, scored) if not kept[i]]
     both = [i for i in range(len(pair.cases)) if scored[0][i] and scored[1][i]]
@@ -618,8 +653,8 @@ def _gaps(cases: Sequence[Case], name: str, side: Side) -> list[str]:
     unscored = [f"{case.id} seed {trial.seed}: {trial.reason}"
                 for case, trials in zip(cases, side.trials) for trial in trials if trial.score is None]
     who = f"the {name} {side.description['name']!r:.60}"
-    return ([f"{who} lacks {len(absent)} of {len(cases)} cases ({_some(absent)})"] if absent else []) + (
-        [f"{who} has no score in {len(unscored)} of its trials ({_some(unscored)})"] if unscored else [])
+    return ([f"{who} lacks {len(absent)} of {len(cases)} cases ({listed(absent)})"] if absent else []) + (
+        [f"{who} has no score in {len(unscored)} of its trials ({listed(unscored)})"] if unscored else [])
 
 
 def uneven_trials(pair: Pair) -> list[dict[str, Any]]:
@@ -641,7 +676,7 @@ def unpaired_reason(pair: Pair) -> str | None:
             return f"case {case.id!r:.60} stands on one side only"
         if left != right:
             what = f"{len(left)} trials and {len(right)}" if len(left) != len(right) else (
-                f"seeds {_some(left)} and {_some(right)}")
+                f"seeds {listed(left)} and {listed(right)}")
             return f"case {case.id!r:.60} has {what} (baseline and candidate)"
     return None
 
@@ -683,8 +718,8 @@ def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str]
             values.setdefault(tag, {}).setdefault(i, []).append(value)
     if absent := [tag for tag in chosen if tag not in values]:
         raise RunError(f"no case has a tag {absent[0]!r:.60}; choose with --tag one of: "
-                       f"{_some(sorted(values), 20) or 'none'}")
+                       f"{listed(sorted(values), 20) or 'none'}")
     kept = chosen or [tag for tag in values if repeats(values[tag].values())]
     note = _note("tags_set_aside", "tags whose values hardly repeat, and which are no slices",
-                 "" if chosen else _some(sorted(values.keys() - set(kept)), 20), "choose such a tag with --tag NAME")
+                 "" if chosen else listed(sorted(values.keys() - set(kept)), 20), "choose such a tag with --tag NAME")
     return {key: members[key] for key in sorted(members) if key[0] in kept}, note

@@ -1,0 +1,133 @@
+"""How is a text read that may be packed, in one of several encodings, or too long to be held?
+
+    $ gzip -c tests/data/convert/scores.csv > scores.csv.gz
+    $ python3 -c "from core import texts; print(next(texts.lines('scores.csv.gz')), end='')"
+    task,run,model,correct,source,language,why
+
+`lines` gives a text line by line, `Json` a JSON text value by value. Files packed with gzip read as what they hold.
+"""
+
+import contextlib
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Collection, Iterator
+from typing import Any, TextIO
+
+from core.files import RunError, decode, json_reason, read_bytes
+
+CHUNK = 1 << 16  # characters that are read at once
+LARGEST = 1 << 31  # bytes that a packed file may hold where it must be held whole
+LENIENT = json.JSONDecoder()  # reads NaN, which other tools write for "not scored"; it is never passed on
+SPACE = re.compile(r"[ \t\r\n]*")
+
+
+def unpacked(data: bytes, path: str) -> bytes:
+    """Return what a file's bytes hold where gzip packed them, else the bytes; raise RunError where they are damaged."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            held = file.read(LARGEST + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise RunError(f"{path}: damaged ({error}); pack the file again") from None
+    if len(held) > LARGEST:
+        raise RunError(f"{path} holds more than {LARGEST} bytes; give it in parts")
+    return held
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[TextIO]:
+    """Open a text file of UTF-8, UTF-16 or UTF-32, packed or not; raise RunError where it cannot be read."""
+    try:
+        with open(path, "rb") as plain:
+            packed = plain.peek(2)[:2] == b"\x1f\x8b"
+            file = io.BufferedReader(gzip.GzipFile(fileobj=plain)) if packed else plain  # type: ignore[arg-type]
+            encoding = json.detect_encoding(file.peek(4)[:4])
+            with io.TextIOWrapper(file, encoding, newline="\n") as text:
+                yield text
+    except UnicodeDecodeError:
+        decode(unpacked(read_bytes(path), path), path)  # refuses it as well, and knows the byte
+        raise
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise RunError(f"{path}: damaged ({error}); pack the file again") from None
+    except OSError as error:
+        raise RunError(f"cannot read {path}: {error.strerror}; give a file that can be read") from None
+
+
+def lines(path: str) -> Iterator[str]:
+    """Yield a text file's lines. Only a newline ends one: U+2028 within a text does not."""
+    with opened(path) as text:
+        yield from text
+
+
+class Json:
+    """A text of one JSON value, or of several one after the other, of which few are held at a time."""
+
+    def __init__(self, file: TextIO, path: str, decoder: json.JSONDecoder = LENIENT):
+        self.file, self.path, self.decoder = file, path, decoder
+        self.text, self.at, self.line = "", 0, 1  # line: of the first character of text
+
+    def where(self) -> str:
+        return f"{self.path}:{self.line + self.text.count(chr(10), 0, self.at)}"
+
+    def _more(self) -> bool:
+        chunk = self.file.read(max(CHUNK, len(self.text) - self.at))
+        self.line += self.text.count("\n", 0, self.at)
+        self.text, self.at = self.text[self.at:] + chunk, 0
+        return bool(chunk)
+
+    def next(self) -> str:
+        """Return the character that the next value begins with, or an empty text at the end."""
+        while True:
+            self.at = SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+            if self.at < len(self.text) or not self._more():
+                return self.text[self.at:self.at + 1]
+
+    def value(self) -> Any:
+        """Return the next value; raise RunError where there is none."""
+        self.next()
+        while True:
+            try:
+                value, end = self.decoder.raw_decode(self.text, self.at)
+            except (ValueError, RecursionError) as error:
+                reason = json_reason(error)
+                if isinstance(error, json.JSONDecodeError):
+                    # An error far from the end of what was read is no value that only breaks off there.
+                    if (error.msg.startswith("Unterminated") or error.pos > len(self.text) - 16) and self._more():
+                        continue
+                    self.at, reason = error.pos, f"not JSON ({error.msg})"
+                raise RunError(f"{self.where()}: {reason}; correct the file") from None
+            if end < len(self.text) or not self._more():  # a number that ends there may go on
+                self.at = end
+                return value
+
+    def _mark(self, marks: str) -> str:
+        if self.next() not in marks or self.at == len(self.text):
+            raise RunError(f"{self.where()}: not JSON (no {' or '.join(marks)}); correct the file")
+        self.at += 1
+        return self.text[self.at - 1]
+
+    def pieces(self, inside: Collection[tuple[str, ...]], keys: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
+        """Yield (keys, value) of all that the next value holds: of a list or object inside, each of its elements.
+
+        Objects are entered where they are inside or hold what is; all other values come whole. The elements of a list
+        come under its own keys.
+        """
+        mark = self.next()
+        if keys in inside and mark == "[" or mark == "{" and any(path[:len(keys)] == keys for path in inside):
+            end = self._mark(mark) and {"[": "]", "{": "}"}[mark]
+            while self.next() != end:
+                if mark == "[":
+                    yield keys, self.value()
+                else:
+                    name = self.value()
+                    self._mark(":")
+                    yield from self.pieces(inside, (*keys, str(name)))
+                if self._mark("," + end) == end:
+                    return
+            self._mark(end)
+        else:
+            yield keys, self.value()

@@ -1,16 +1,17 @@
-"""How do the runs of another harness come here? Inspect, lm-eval, promptfoo and CSV files, as a plain trial log.
+"""How do the runs of another harness come here? Inspect, lm-eval, promptfoo and tables, as a plain trial log.
 
-    $ python3 convert.py csv tests/data/convert/scores.csv --case task --trial run --config model --score correct >t.jsonl
-    note: trials of config 'small': 4
-    note: trials of config 'large': 4
-    $ head -1 t.jsonl
-    {"task_id": "greet, typo", "seed": 1, "config": "small", "score": 1}
+    $ python3 convert.py table old=tests/data/convert/export-a.csv new=tests/data/convert/export-b.csv --case example_id \
+          --score feedback.correctness --error error > trials.jsonl
+    note: trials of config 'old': 3
+    note: trials of config 'new': 3
+    $ head -1 trials.jsonl
+    {"task_id": "e1", "seed": 1, "config": "old", "score": 1}
 
-The other verbs: `inspect LOG.eval LOG.json --scorer NAME`, `lm-eval samples_*.jsonl --metric acc`, `promptfoo
-results.json`, and `cases`, which makes a case set of a table; `--help` after a verb lists its options. Prints a row a trial, as trials.py reads them, once all inputs
-proved whole; seed is the epoch, repeat or run number. Memory holds one sample of an .eval log, one line of JSONL and
-CSV, but the whole of a JSON log. `note:` lines on stderr tell what could not be carried, and each config. Exit status:
-0 done, 1 refused or bad input (one `error:` line), 2 bad usage, 130 interrupted.
+`--help` after a verb lists its options. FILE may be packed with gzip; NAME=FILE names the run in it. Prints a row a
+trial, as trials.py reads them, once all inputs proved whole; seed is the epoch, repeat or run number. Logs are read
+piece by piece: memory holds a few of them, and a line or two for each trial. `note:` lines on stderr tell what could not
+be carried, what was selected, and each config. Exit status: 0 done, 1 refused or bad input (one `error:` line), 2 bad
+usage, 130 interrupted.
 """
 
 import os
@@ -21,65 +22,93 @@ if sys.version_info < (3, 11):
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
+import importlib
+import pkgutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+import importers
 from core.files import add_verb, command_parser, run_command
-from importers import cases
-from importers.inspect_ai import cmd_inspect
-from importers.lm_eval import cmd_lm_eval
-from importers.promptfoo import cmd_promptfoo
-from importers.rows import Rows
-from importers.tables import cmd_csv
+from importers.rows import Rows, score_of
+
+
+def modules() -> Iterator[Any]:
+    """Yield the importers: the files of the folder that state their VERBS."""
+    for found in pkgutil.iter_modules(importers.__path__):
+        module = importlib.import_module(f"importers.{found.name}")
+        if hasattr(module, "VERBS"):
+            yield module
+
+
+def named_file(text: str) -> tuple[str | None, str]:
+    """Return the run's name, if there is one, and the path of NAME=FILE.
+
+    >>> named_file("v1=a.csv"), named_file("a.csv")
+    (('v1', 'a.csv'), (None, 'a.csv'))
+    """
+    name, equals, path = text.partition("=")
+    return (name, path) if equals and name and not os.path.exists(text) else (None, text)
+
+
+def word_score(text: str) -> tuple[str, float]:
+    """Return the word and the score of WORD=NUMBER.
+
+    >>> word_score("pass=1")
+    ('pass', 1)
+    """
+    word, _, number = text.rpartition("=")
+    score, error = score_of(number, {})
+    if error or score is None or not word:
+        raise argparse.ArgumentTypeError(f"{text!r} is not WORD=NUMBER")
+    return word, score
 
 
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "convert.py")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="inspect | lm-eval | promptfoo | csv | cases")
-
-    def verb(name: str, run: Callable[..., None], what: str, example: str) -> Callable[..., argparse.Action]:
-        command = add_verb(verbs, name, f"Convert {what}, into a plain trial log.", f"python3 convert.py {name} {example}")
-        command.set_defaults(command=run)
-        command.add_argument("logs", nargs="+", metavar="FILE", help=what)
-        command.add_argument("--cluster", metavar="FIELD", help="field (metadata, doc, variable, column) of the source")
-        command.add_argument("--tag", action="append", metavar="FIELD", help="one to carry as a tag; may be repeated "
-                             "(default: all metadata of Inspect and promptfoo, else none)")
-        if name != "csv":
-            command.add_argument("--config", metavar="NAME", help="the configuration's name, in place of the log's")
-            command.add_argument("--no-hash", action="store_true", help="no input_sha256: inputs differ on purpose")
-        return command.add_argument
-
-    option = verb("inspect", cmd_inspect, "logs of Inspect, .eval or .json",
-                  "logs/v1.eval logs/v2.eval --scorer match > trials.jsonl")
-    option("--scorer", metavar="NAME", help="which score, where there are several")
-    option("--unfinished", action="store_true", help="convert a log that lacks samples, as far as it goes")
-    option = verb("lm-eval", cmd_lm_eval, "lm-eval's samples_*.jsonl, written with --log_samples",
-                  "results/*/samples_*.jsonl --metric acc > trials.jsonl")
-    option("--metric", metavar="NAME", help="which metric, where there are several")
-    option("--filter", metavar="NAME", help="which filter, where there are several")
-    option("--seed", type=int, default=1, metavar="N", help="number of this run (default: %(default)s)")
-    option = verb("promptfoo", cmd_promptfoo, "an output file of promptfoo, JSON",
-                  "results.json > trials.jsonl")
-    option("--metric", default="score", metavar="NAME", help="score, pass or a named score (default: %(default)s)")
-    option = verb("csv", cmd_csv, "CSV tables with a line a trial",
-                  "scores.csv --case task --trial run --config model --score correct > trials.jsonl")
-    for name in ("case", "config", "score"):
-        option(f"--{name}", required=True, metavar="COLUMN", help=f"column of the {name}")
-    option("--trial", metavar="COLUMN", help="column of the trial's number (default: 1)")
-    option("--error", metavar="COLUMN", help="column that says why a trial has no score")
-    option("--delimiter", default=",", choices=(",", ";", "|", "tab"), help="default: a comma")
-    command = add_verb(verbs, "cases", f"Convert {cases.WHAT}.", f"python3 convert.py cases {cases.EXAMPLE}")
-    cases.options(command.add_argument)
+    found = list(modules())
+    verbs = parser.add_subparsers(dest="verb", required=True,
+                                  metavar=" | ".join(verb for module in found for verb in module.VERBS[:1]))
+    for module in found:
+        for verb in module.VERBS:
+            trials = hasattr(module, "samples")
+            command = add_verb(verbs, verb, f"Convert {module.WHAT}{', into a plain trial log' * trials}.",
+                               f"python3 convert.py {verb} {module.EXAMPLE}{' > trials.jsonl' * trials}")
+            command.set_defaults(module=module)
+            module.options(command.add_argument)
+            if trials:
+                shared_options(command)
     return parser
+
+
+def shared_options(command: argparse.ArgumentParser) -> None:
+    """Add what is the same for all logs of trials."""
+    option = command.add_argument_group("the same for all tools").add_argument
+    command.add_argument("logs", nargs="+", type=named_file, metavar="[NAME=]FILE",
+                         help="a file, and what to call the run in it")
+    option("--config", metavar="NAME", help="what to call the run, in place of the file's own name for it")
+    option("--config-column", metavar="FIELD", help="a field (metadata, variable, document, column) that names it")
+    option("--run", type=int, metavar="N", help="number of this run, where one system was run several times")
+    option("--cluster", metavar="FIELD", help="a field that names the source a case was made from")
+    option("--tag", action="append", metavar="FIELD", help="a field to make slices of; may be repeated (default: all "
+           "metadata whose values repeat, none of documents and tables)")
+    option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what words are worth as scores: pass=1 fail=0")
+    option("--no-text", action="store_true", help="carry neither inputs nor outputs, only a digest of the input")
+    if not any("--case" in action.option_strings for action in command._actions):
+        option("--id", metavar="FIELD", help="a field that names the case (default: the tool's own stable id, else "
+               "what is asked)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
-    if args.verb == "cases":
-        return cases.run(args)
+    if not hasattr(args.module, "samples"):
+        return int(args.module.run(args))
     with tempfile.TemporaryFile("w+", encoding="ascii") as file:
-        rows = Rows(file, args)
-        args.command(args, rows)
+        rows = Rows(file, args, args.module.WORDS)
+        for name, path in args.logs:
+            rows.begin(name)
+            for sample in args.module.samples(path, args, rows):
+                rows.add(sample)
         rows.write()
     return 0
 

@@ -13,8 +13,7 @@ import shlex
 import zlib
 
 from core.files import RunError, read_bytes
-
-HEAD = 1 << 16  # bytes that tell what a file is
+from core.texts import HEAD
 
 CONVERT = "python3 convert.py {verb} {path} > trials.jsonl reads it"
 # What a file is by how it begins: its first bytes; or keys of its outermost object, the first in a list or on a line.

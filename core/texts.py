@@ -1,10 +1,10 @@
 """How is a text read that may be packed, in one of several encodings, or too long to be held?
 
-    $ gzip -c tests/data/convert/scores.csv > scores.csv.gz
-    $ python3 -c "from core import texts; print(next(texts.lines('scores.csv.gz')), end='')"
-    task,run,model,correct,source,language,why
+    $ echo '{"a": 1, "b": [2, 3]}' > x.json
+    $ python3 -c "from core import texts; print(list(texts.Json(open('x.json'), 'x.json').pieces([('b',)])))"
+    [(('a',), 1), (('b',), 2), (('b',), 3)]
 
-`lines` gives a text line by line, `Json` a JSON text value by value. Files packed with gzip read as what they hold.
+`opened` gives a text whose lines end at a newline alone, `Json` the values of a JSON text one by one.
 """
 
 import contextlib
@@ -16,8 +16,9 @@ import zlib
 from collections.abc import Collection, Iterator
 from typing import Any, TextIO
 
-from core.files import RunError, decode, json_reason, read_bytes
+from core.files import RunError, decode, json_reason, open_input, read_bytes
 
+HEAD = 1 << 16  # bytes that tell what a file is
 CHUNK = 1 << 16  # characters that are read at once
 LARGEST = 1 << 31  # bytes that a packed file may hold where it must be held whole
 LENIENT = json.JSONDecoder()  # reads NaN, which other tools write for "not scored"; it is never passed on
@@ -42,11 +43,11 @@ def unpacked(data: bytes, path: str) -> bytes:
 def opened(path: str) -> Iterator[TextIO]:
     """Open a text file of UTF-8, UTF-16 or UTF-32, packed or not; raise RunError where it cannot be read."""
     try:
-        with open(path, "rb") as plain:
-            packed = plain.peek(2)[:2] == b"\x1f\x8b"
-            file = io.BufferedReader(gzip.GzipFile(fileobj=plain)) if packed else plain  # type: ignore[arg-type]
-            encoding = json.detect_encoding(file.peek(4)[:4])
-            with io.TextIOWrapper(file, encoding, newline="\n") as text:
+        with open_input(path) as plain:  # once: it may be a pipe
+            file = io.BufferedReader(plain.raw, HEAD)
+            if file.peek(2)[:2] == b"\x1f\x8b":
+                file = io.BufferedReader(gzip.GzipFile(fileobj=file), HEAD)  # type: ignore[arg-type]
+            with io.TextIOWrapper(file, json.detect_encoding(file.peek(4)[:4]), newline="\n") as text:
                 yield text
     except UnicodeDecodeError:
         decode(unpacked(read_bytes(path), path), path)  # refuses it as well, and knows the byte
@@ -57,10 +58,10 @@ def opened(path: str) -> Iterator[TextIO]:
         raise RunError(f"cannot read {path}: {error.strerror}; give a file that can be read") from None
 
 
-def lines(path: str) -> Iterator[str]:
-    """Yield a text file's lines. Only a newline ends one: U+2028 within a text does not."""
-    with opened(path) as text:
-        yield from text
+def head(text: TextIO) -> bytes:
+    """Return the first bytes of a text that was opened and not yet read."""
+    data: bytes = text.buffer.peek(HEAD)  # type: ignore[attr-defined]
+    return data[:HEAD]
 
 
 class Json:
@@ -93,13 +94,14 @@ class Json:
             try:
                 value, end = self.decoder.raw_decode(self.text, self.at)
             except (ValueError, RecursionError) as error:
-                reason = json_reason(error)
+                where, reason = self.where(), json_reason(error)
                 if isinstance(error, json.JSONDecodeError):
                     # An error far from the end of what was read is no value that only breaks off there.
                     if (error.msg.startswith("Unterminated") or error.pos > len(self.text) - 16) and self._more():
                         continue
-                    self.at, reason = error.pos, f"not JSON ({error.msg})"
-                raise RunError(f"{self.where()}: {reason}; correct the file") from None
+                    self.at = error.pos
+                    reason = f"not JSON at line {self.where().rpartition(':')[2]} ({error.msg})"
+                raise RunError(f"{where}: {reason}; correct the file") from None
             if end < len(self.text) or not self._more():  # a number that ends there may go on
                 self.at = end
                 return value

@@ -24,8 +24,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from core.files import RunError, decode, parse_json, read_bytes
-from core.kinds import HEAD, describe, refusal
-from core.texts import unpacked
+from core.kinds import describe, refusal
+from core.texts import HEAD, unpacked
 import harness
 from harness import SYSTEM_FIELDS, CaseSet
 

@@ -15,16 +15,15 @@ any task. A blank cell, an id or an input that came before, is refused by its ro
 """
 
 import argparse
-import csv
-import io
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import answer_task
-from core.files import RunError, decode, parse_json, read_bytes
+from core.files import STRICT, RunError, parse_json
 from harness import SPLITS
+from importers.tables import MARKS, read_table
 
 VERBS, WHAT = ("cases",), "a table with a row a case into a case set"
 EXAMPLE = "tickets.csv --id id --input text --expected label --tag language --source thread > cases-tickets.json"
@@ -44,32 +43,7 @@ def options(option: Callable[..., Any]) -> None:
     option("--split", metavar="COLUMN", help="dev or heldout (default: all are dev)")
     option("--name", metavar="NAME", help="of the case set (default: that of the file)")
     option("--version", default="1", metavar="VERSION", help="of the case set (default: %(default)s)")
-    option("--delimiter", default=",", choices=(",", ";", "|", "tab"), help="of a CSV (default: a comma)")
-
-
-def read_rows(path: str, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (place, {column: value}) of each row of a table; raise RunError where it is none."""
-    text = decode(read_bytes(path), path)
-    if text.lstrip()[:1] == "[":
-        for number, value in enumerate(parse_json(text, path), start=1):
-            yield f"{path}: item {number}", value
-    elif text.lstrip()[:1] == "{":
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                yield f"{path}:{number}", parse_json(line, f"{path}:{number}")
-    else:
-        csv.field_size_limit(2**27)  # a document in a cell may be longer than the usual 128 KiB
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if delimiter == "tab" else delimiter,
-                            strict=True)
-        try:
-            header = next(reader, [])
-            for cells in filter(None, reader):
-                if len(cells) != len(header) or len({*header}) != len(header):
-                    raise RunError(f"{path}:{reader.line_num}: {len(cells)} cells, but {len({*header})} columns; "
-                                   "correct it, or give --delimiter")
-                yield f"{path}:{reader.line_num}", dict(zip(header, cells))
-        except csv.Error as error:
-            raise RunError(f"{path}:{reader.line_num}: {error}; correct the quotes, or give --delimiter") from None
+    option("--delimiter", choices=(*MARKS[:3], "tab"), help="of a CSV (default: the one that parts its first line)")
 
 
 def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, Any]:
@@ -93,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
     cases: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], str] = {}
     named = [name for name in (args.id, args.expected, *args.input, args.source, args.split) if name]
-    for where, row in read_rows(args.table, args.delimiter):
+    for where, row in read_table(args.table, args.delimiter, decoder=STRICT):
         if missing := [name for name in (*named, *args.tag) if not isinstance(row, dict) or name not in row]:
-            raise RunError(f"{where}: no column {missing[0]!r} in {shown(row)[:200]}; name one of its own")
+            raise RunError(f"{where}: not one column {missing[0]!r} in {shown(row)[:200]}; name one of its own")
         may_be_blank = args.input if row[args.expected] == answer_task.REJECTED else []
         if blank := [name for name in named if name not in may_be_blank and not shown(row[name]).strip()]:
             raise RunError(f"{where}: {blank[0]} is blank; fill it in, or leave the row out")

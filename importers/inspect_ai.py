@@ -3,94 +3,246 @@
     $ python3 convert.py inspect tests/data/convert/inspect-v2.eval 2>/dev/null | wc -l
     14
 
-The samples of a zip are read one by one; a JSON log is read whole.
+The samples of a log are read one by one. Inspect numbers the samples of a dataset without ids itself, so that a number
+says where a sample stood: such a case is named by what it asks, and --id id takes the number.
 """
 
 import argparse
+import functools
 import json
 import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, kind_of, open_input, read_bytes
-from importers.rows import Rows, amount, choose, first_words, parse, score_of, table, versioned
+from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, decode, open_input, parse_json
+from core.kinds import describe, refusal
+from core.texts import LENIENT, Json, head, opened
+from core.trials import kept_text
+from importers.rows import Rows, Sample, amount, choose, first_words, pick, score_of, table, versioned
 from importers.unzstd import decompress
 
-INSPECT_VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
+VERBS, WHAT = ("inspect",), "logs of Inspect, .eval or .json"
+EXAMPLE = "v1=logs/old.eval v2=logs/new.eval --scorer match"
+VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 # What inspect_ai.scorer.value_to_float makes of text; what it cannot read counts 0 there, and is not scored here.
-INSPECT_SCORES = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "true": 1, "no": 0, "false": 0}
+WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "true": 1, "no": 0, "false": 0}
+KINDS: dict[type, str] = {str: "text", list: "lists", dict: "objects"}
 MOST_BYTES = 2**28  # of one member of a zip
 ZSTANDARD = 93  # a zip's number for the compression that newer versions of Inspect use
 
 
-def cmd_inspect(args: argparse.Namespace, rows: Rows) -> None:
-    names: set[str] = set()
-    task = None
-    for path in args.logs:
-        samples = read_inspect(path, rows)
-        where, header = next(samples)
-        spec = header["eval"]
-        check_fields(spec, {"model": TEXT, "task": TEXT}, where)
-        if (task := task or spec["task"]) != spec["task"]:
-            raise RunError(f"{where}: task {spec['task']!r}, after {task!r}: ids of two tasks may be alike; "
-                           "convert each task by itself")
-        passed = {**table(spec.get("task_args_passed", spec.get("task_args"))), **table(spec.get("solver_args_passed")),
-                  **({"solver": spec["solver"]} if spec.get("solver") else {})}  # a solver put in the task's own place
-        words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in passed.items()]
-        config = args.config or " ".join([spec["model"], *words])
-        count = 0
-        for place, sample in samples:
-            names |= convert_sample(sample, place, args.scorer, config, rows)
-            count += 1
-        planned, status = amount(table(header.get("results")).get("total_samples")) or 0, header.get("status")
-        if count < planned or status != "success":
-            state = f"{where}: status {status!r}, samples: {count}" + f" of {planned}" * (planned > 0)
-            if not args.unfinished:
+def options(option: Callable[..., Any]) -> None:
+    option("--scorer", metavar="NAME", help="which score, where there are several")
+    option("--unfinished", action="store_true", help="convert a log that lacks samples, as far as it goes")
+
+
+def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
+    entries = read_log(path)
+    header = next(entries)[1]
+    log = Log(versioned(path, header.get("version"), VERSIONS, rows), header, args, rows)
+    for place, sample in entries:
+        yield log.sample(sample, f"{log.where}: {place}")
+    log.check()
+
+
+class Log:
+    """What the samples of a log have in common, and what was seen of them."""
+
+    def __init__(self, where: str, header: dict[str, Any], args: argparse.Namespace, rows: Rows):
+        self.where, self.header, self.args, self.rows, self.spec = where, header, args, rows, header["eval"]
+        self.task = self.spec["task"] if len({task_of(path) for _, path in args.logs}) > 1 else None
+        self.kinds: dict[str, set[str]] = {}  # of the values of each score
+        self.count = 0
+
+    def check(self) -> None:
+        """Raise RunError where samples are missing, or where it is not known which score is meant."""
+        where, scorer, status = self.where, self.args.scorer, self.header.get("status")
+        planned = amount(table(self.header.get("results")).get("total_samples")) or 0
+        if not self.count and pick(self.spec, "config.log_samples") is False:
+            raise RunError(f"{where} holds no samples: log_samples was off; run it again with them")
+        if self.count < planned or status != "success":
+            state = f"{where}: status {status!r}, samples: {self.count}" + f" of {planned}" * (planned > 0)
+            if not self.args.unfinished:
                 raise RunError(f"{state}; finish the run with `inspect eval-retry`, or convert what is there with "
                                "--unfinished")
-            rows.notes[state] = 0
-    if names:
-        choose("scorer", args.scorer, names, path)
+            self.rows.notes[state] = 0
+        numbers = [name for name in self.kinds if "numbers" in self.kinds[name]]
+        # Which words a score holds, and how to make numbers of them, is told with the rows.
+        if "text" not in self.kinds.get(scorer, ()) and (scorer or len(numbers) > 1):
+            choose("scorer", scorer, numbers, where, "".join(
+                f"; {name} holds {' and '.join(sorted(kinds))}" for name, kinds in self.kinds.items()
+                if name not in numbers))
+
+    def sample(self, sample: Any, where: str) -> Sample:
+        """Return the trial of a sample."""
+        self.count += 1
+        check_fields(sample, {}, where)
+        sample = {"scores": {"score": sample["score"]} if sample.get("score") else {},  # version 1 has but one
+                  "metadata": {}, **{key: sample[key] for key in sample if sample[key] is not None}}
+        check_fields(sample, {"id": TEXT if isinstance(sample.get("id"), str) else WHOLE, "epoch": WHOLE,
+                              "scores": TABLE, "metadata": TABLE}, where)
+        value, details = self.score(sample["scores"], where)
+        error = sample.get("error") and (table(sample["error"]).get("message") or sample["error"])
+        if score_of(value, self.rows.words)[0] is None:
+            why = details.get("reason") or details.get("explanation")
+            error = error or why and f"not scored: {first_words(why)}"
+        elif error:
+            self.rows.notes["scored by Inspect in spite of an error: unscored here"] += 1
+        self.tell_selection(sample, details)
+        attached, output, metadata = table(sample.get("attachments")), table(sample.get("output")), sample["metadata"]
+        asked = question(sample, attached)
+        own = f"{self.task}/{sample['id']}" if self.task else sample["id"]
+        if self.task and asked is not None:
+            asked = f"{self.task}: {asked}"
+        return Sample(
+            where, own if isinstance(sample["id"], str) or asked is None else None, config_of(self.spec), value,
+            sample["epoch"], error or ("invalidated" if sample.get("invalidation") else None), asked,
+            sample.get("target"), sample["id"],
+            {"id": sample["id"], "task": self.spec["task"], "model": self.spec["model"], **metadata},
+            [*["task"] * bool(self.task), *metadata],
+            text_of(output.get("completion", pick(output, "choices.0.message.content")), attached),
+            sample.get("completed_at", sample.get("started_at")), self.measures(sample))
+
+    def score(self, scores: dict[str, Any], where: str) -> tuple[Any, dict[str, Any]]:
+        """Return the value of the score that is meant, and what stands beside it."""
+        values: dict[str, tuple[Any, dict[str, Any]]] = {}  # by name: "parts/a" for one of several of a scorer
+        for name, item in scores.items():
+            check_fields(item, {}, f"{where}: score {name!r}")
+            parts = item.get("value")
+            for name, value in {f"{name}/{key}": parts[key] for key in parts}.items() if isinstance(
+                    parts, dict) else [(name, parts)]:
+                values[name] = value, item
+                kind = "numbers" if score_of(value, self.rows.words)[0] is not None else KINDS.get(type(value))
+                self.kinds.setdefault(name, set()).update([kind] if kind else [])
+        # A score that is no number as a whole stands under the scorer's own name.
+        chosen = self.args.scorer or next((name for name in values if "numbers" in self.kinds[name]), "")
+        first = next(iter(values.values()), (None, {})) if not self.args.scorer else (None, {})
+        return values.get(chosen) or values.get(chosen.rpartition("/")[0]) or first
+
+    def tell_selection(self, sample: dict[str, Any], details: dict[str, Any]) -> None:
+        """Note what was selected, or changed after the run: it may favour one side."""
+        notes, ended = self.rows.notes, str(sample.get("completed_at", "9"))
+        if sample.get("error_retries"):
+            notes["tried again after an error: what counts is the last try"] += 1
+        if limit := pick(sample, "limit.type"):
+            notes[f"stopped by a limit ({limit}), scored as it stood"] += 1
+        if sample.get("invalidation"):
+            notes["invalidated in Inspect: unscored here"] += 1
+        if details.get("history") or any(pick(event, "event") == "score" and str(pick(event, "timestamp")) > ended
+                                         for event in sample.get("events", ())):
+            notes["scored or edited again after the run"] += 1
+
+    def measures(self, sample: dict[str, Any]) -> dict[str, float | None]:
+        """Return cost, time and tokens of the system; those of other models, a grader's, are told apart."""
+        model, aside = self.spec["model"], self.rows.aside
+        usage = {name: table(item) for name, item in table(sample.get("model_usage")).items()}
+        graders = [table(item) for role, item in table(sample.get("role_usage")).items()
+                   if pick(self.spec, f"model_roles.{role}.model") == model]
+        found = {"latency_s": amount(sample.get("working_time", sample.get("total_time")))}
+        for field, key in (("cost_usd", "total_cost"), ("tokens", "total_tokens")):
+            own, other = amount(usage.get(model, {}).get(key)), amount(*(item.get(key) for item in graders)) or 0
+            found[field] = None if own is None else max(0, own - other)
+            aside[f"{model}, as a grader"][field] += other
+            for name in usage.keys() - {model}:
+                aside[name][field] += amount(usage[name].get(key)) or 0
+        return found
 
 
-def read_inspect(path: str, rows: Rows) -> Iterator[tuple[str, Any]]:
-    """Yield (place, header) of a log, then (place, sample) by epoch and id, the order of Inspect whichever ended first.
+def text_of(content: Any, attached: dict[str, Any]) -> str | None:
+    """Return a message's content as text: text as it is, other parts as JSON, attached texts in their place."""
+    if isinstance(content, str):
+        return str(attached.get(content.removeprefix("attachment://"), content))
+    if isinstance(content, list):
+        return "\n".join(text_of(pick(part, "text"), attached) or str(kept_text(part)) for part in content)
+    return None
 
-    The samples of a zip are read one by one. Raises RunError where the file is no log of Inspect, or damaged.
+
+def question(sample: dict[str, Any], attached: dict[str, Any]) -> str | None:
+    """Return what a sample asks: its text, or its messages without their ids, which each run makes anew; its choices."""
+    asked, choices = sample.get("input"), sample.get("choices")
+    if isinstance(asked, list):
+        texts = [(table(message).get("role"), text_of(table(message).get("content"), attached) or "")
+                 for message in asked]
+        alone = len(texts) == 1 and texts[0][0] == "user"
+        asked = texts[0][1] if alone else "\n\n".join(f"{role}: {text}" for role, text in texts)
+    return None if asked is None else "\n".join([str(text_of(asked, attached)), *(
+        f"{chr(65 + i)}) {choice}" for i, choice in enumerate(choices if isinstance(choices, list) else ()))])
+
+
+def config_of(spec: dict[str, Any]) -> str:
+    """Return a log's own name for its configuration: the model, and what was passed to task and solver."""
+    passed = {**table(spec.get("task_args_passed", spec.get("task_args"))), **table(spec.get("solver_args_passed")),
+              **({"solver": spec["solver"]} if spec.get("solver") else {})}  # a solver put in the task's own place
+    words = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in passed.items()]
+    return " ".join([spec["model"], *words])
+
+
+@functools.cache
+def task_of(path: str) -> str:
+    return str(next(read_log(path))[1]["eval"]["task"])
+
+
+def read_log(path: str) -> Iterator[tuple[str, Any]]:
+    """Yield (path, header) of a log, then (place, sample) of each sample; the header fills up while a JSON log is read.
+
+    Raises RunError where the file is no log of Inspect, or damaged.
     """
-    members: dict[str, zipfile.ZipInfo] = {}
     try:
         open_input(path).close()
         archive = zipfile.ZipFile(path)
     except Exception:  # zipfile and what it calls have a dozen kinds of exception for bytes that are no zip
-        data = read_bytes(path)
-        if data[:2] == b"PK" or path.endswith(".eval"):
-            raise RunError(f"{path}: not a whole zip; copy the log again") from None
-        header = parse(data, path)
-    else:
-        members = {info.filename: info for info in archive.infolist()}  # of one name the last counts, as for Inspect
-        start = members.get("header.json") or members.get("_journal/start.json")  # a run that was killed has no header
-        if start is None:
-            raise RunError(f"{path}: no header.json in this zip; give a log of Inspect, or copy it again")
-        header = parse(unzip(archive, start), f"{path}: {start.filename}")
-    if not isinstance(table(header).get("eval"), dict):
-        raise RunError(f"{path}: {kind_of(header)}, not a log of Inspect; give one, .eval or .json")
-    where = versioned(path, header.get("version"), INSPECT_VERSIONS, rows)
-    yield where, header
-    found: list[tuple[int, str, Any]] = [
+        yield from read_json_log(path)
+        return
+    members = {info.filename: info for info in archive.infolist()}  # of one name the last counts, as for Inspect
+    start = members.get("header.json") or members.get("_journal/start.json")  # a run that was killed has no header
+    if start is None:
+        raise refusal(path, "a log of Inspect", "give one, .eval or .json")
+    header = parse(archive, start)
+    check_header(header, path)
+    yield path, header
+    found: list[tuple[int, str, zipfile.ZipInfo]] = [
         (int(match[2]), match[1], info) for name, info in members.items()
         if (match := re.fullmatch(r"samples/(.*)_epoch_(\d{1,9})\.json", name, re.DOTALL))]
-    samples = header.get("samples")
-    for number, sample in enumerate(samples if isinstance(samples, list) else (), start=1):
-        check_fields(sample, {"epoch": WHOLE}, f"{where}: sample {number}")
-        found.append((sample["epoch"], str(sample.get("id")), sample))
     found.sort(key=lambda item: (item[0], item[1].zfill(20) if item[1].isdecimal() else item[1]))
-    for epoch, name, sample in found:
-        place = f"{where}: sample {name!r}, epoch {epoch}"
-        yield place, parse(unzip(archive, sample), place) if isinstance(sample, zipfile.ZipInfo) else sample
+    for epoch, name, info in found:
+        yield f"sample {name!r}, epoch {epoch}", parse(archive, info)
+
+
+def read_json_log(path: str) -> Iterator[tuple[str, Any]]:
+    header: dict[str, Any] = {}
+    number = 0
+    with opened(path) as file:
+        kind = describe(path, head(file))[0]
+        if path.endswith(".eval") or kind == "a zip":
+            raise RunError(f"{path}: not a whole zip; copy the log again")
+        if kind not in ("a log of Inspect", "JSON of another kind", ""):
+            raise refusal(path, "a log of Inspect", "", head(file))
+        for keys, value in Json(file, path).pieces([("samples",)]):
+            if keys != ("samples",) or value is None:
+                header.update({keys[0]: value} if keys else {})
+                continue
+            if not number:
+                check_header(header, path)
+                yield path, header
+            number += 1
+            yield f"sample {str(table(value).get('id'))!r}, epoch {table(value).get('epoch')}", value
+    if not number:
+        check_header(header, path)
+        yield path, header
+
+
+def check_header(header: Any, path: str) -> None:
+    if not isinstance(table(header).get("eval"), dict):
+        raise refusal(path, "a log of Inspect", "give one, .eval or .json")
+    check_fields(header["eval"], {"model": TEXT, "task": TEXT}, path)
+
+
+def parse(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+    where = f"{archive.filename}: {info.filename}"
+    return parse_json(decode(unzip(archive, info), where), where, LENIENT)
 
 
 def unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -101,13 +253,13 @@ def unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     where, data = f"{archive.filename}: {info.filename}", bytearray()
     if info.file_size <= MOST_BYTES:
         try:
-            if info.compress_type == ZSTANDARD:
+            if info.compress_type == ZSTANDARD and not getattr(zipfile, "zstd", None):  # before Python 3.14
                 with open(str(archive.filename), "rb") as file:
                     file.seek(info.header_offset + 26)  # past the member's own header, which names it once more
                     name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
                     file.seek(name + extra, os.SEEK_CUR)
                     data += decompress(file.read(info.compress_size), info.file_size)
-            elif info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack without a bound
+            elif info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD):  # others have no bound
                 with archive.open(info) as member:
                     while part := member.read(65536):
                         data += part
@@ -117,38 +269,3 @@ def unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         except Exception as error:
             raise RunError(f"{where}: damaged ({first_words(error)}); copy the log again") from None
     raise RunError(f"{where}: {info.file_size} bytes, more than the {MOST_BYTES} that are read; copy the log again")
-
-
-def convert_sample(sample: Any, where: str, scorer: str | None, config: str, rows: Rows) -> set[str]:
-    """Add the trial of one sample; return the names of its scores: "parts/a" for one of several values of a scorer."""
-    check_fields(sample, {}, where)
-    sample = {"scores": {"score": sample["score"]} if sample.get("score") else {},  # version 1 has but one
-              "metadata": {}, "model_usage": {}, **{key: sample[key] for key in sample if sample[key] is not None}}
-    check_fields(sample, {"id": TEXT if isinstance(sample.get("id"), str) else WHOLE, "epoch": WHOLE, "scores": TABLE,
-                          "metadata": TABLE, "model_usage": TABLE}, where)
-    scores: dict[str, tuple[Any, dict[str, Any]]] = {}
-    for name, item in sample["scores"].items():
-        check_fields(item, {}, f"{where}: score {name!r}")
-        value = item.get("value")
-        parts = {f"{name}/{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
-        scores |= {name: (part, item) for name, part in parts.items()}
-    chosen = scorer or next(iter(scores), "")  # one without any value is unscored under the scorer's own name
-    value, details = scores.get(chosen) or scores.get(chosen.rpartition("/")[0]) or (None, {})
-    score, error = score_of(value, INSPECT_SCORES)
-    if error and (why := details.get("reason") or details.get("explanation")):
-        error = f"not scored: {first_words(why)}"
-    if sample.get("error"):
-        if not error:
-            rows.notes["scored by Inspect in spite of an error: unscored here"] += 1
-        error = table(sample["error"]).get("message") or sample["error"]
-    elif sample.get("invalidation"):
-        error = "invalidated"
-    asked = sample.get("input")
-    if isinstance(asked, list):  # chat messages, whose ids are made anew by each run
-        asked = [{**message, "id": None} if isinstance(message, dict) else message for message in asked]
-    usage = [table(item) for item in sample["model_usage"].values()]  # by model
-    cost, tokens = (amount(*(item.get(key) for item in usage)) for key in ("total_cost", "total_tokens"))
-    rows.add(where, sample["id"], sample["epoch"], config, score, error, sample["metadata"], sample["metadata"],
-             (asked, sample.get("choices"), sample.get("target")), sample.get("completed_at", sample.get("started_at")),
-             cost_usd=cost, latency_s=amount(sample.get("working_time", sample.get("total_time"))), tokens=tokens)
-    return {name for name, (value, _) in scores.items() if score_of(value, INSPECT_SCORES)[0] is not None}

@@ -3,41 +3,66 @@
     $ python3 convert.py lm-eval tests/data/convert/org__*/*.jsonl --filter first --metric exact_match 2>/dev/null | wc -l
     8
 
-Files are read line by line.
+Files are read line by line. doc_id says where a document stands in its data set, so a case is named by the document;
+--id doc_id takes the number.
 """
 
 import argparse
 import os
 import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from core.files import WHOLE, check_fields, parse_json
-from importers.rows import LENIENT, Rows, choose, lines, score_of, table
+from core.kinds import describe, refusal
+from core.texts import LENIENT, head, opened
+from importers.rows import Rows, Sample, choose, table
+
+VERBS, WHAT = ("lm-eval",), "lm-eval's samples_*.jsonl, written with --log_samples"
+EXAMPLE = "results/*/samples_*.jsonl --metric acc"
+WORDS: dict[str, float] = {"true": 1, "false": 0}
 
 
-def cmd_lm_eval(args: argparse.Namespace, rows: Rows) -> None:
-    tasks = {path: re.sub(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl", r"\1", os.path.basename(path))
-             for path in args.logs}
-    several = len(set(tasks.values())) > 1
-    for path, task in tasks.items():
-        config = args.config or os.path.basename(os.path.dirname(os.path.abspath(path)))
-        filters: set[str] = set()
-        for number, line in enumerate(lines(path), start=1):
+def options(option: Callable[..., Any]) -> None:
+    option("--metric", metavar="NAME", help="which metric, where there are several")
+    option("--filter", metavar="NAME", help="which filter, where there are several")
+
+
+def task_of(path: str) -> str:
+    found = re.fullmatch(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl(\.gz)?", os.path.basename(path))
+    return found[1] if found else ""  # a file that was given another name does not tell
+
+
+def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
+    several, filters = len({task_of(other) for _, other in args.logs}) > 1, set[str]()
+    with opened(path) as text:
+        if describe(path, head(text))[0] not in ("samples of lm-eval", ""):
+            raise refusal(path, "samples of lm-eval", "give a samples_*.jsonl", head(text))
+        for number, line in enumerate(text, start=1):
             where = f"{path}:{number}"
             row = parse_json(line, where, LENIENT)
             check_fields(row, {"doc_id": WHOLE}, where)
             filters.add(name := str(row.get("filter", "none")))
-            if args.filter not in (None, name) or args.filter is None and len(filters) > 1:
-                continue
-            # A list is what a metric of the whole task is computed from, and no score of a row.
-            metrics = [key for key in row if key != "doc_id" and isinstance(row[key], (int, float))
-                       or key == args.metric and not isinstance(row[key], (list, dict))]
-            score, error = score_of(row[choose("metric", args.metric, metrics, where)])
-            if isinstance(row.get("resps"), list) and any(isinstance(item, list) and item[1:] for item in row["resps"]):
-                rows.notes["several answers (repeats), which lm-eval scores as one: one row, not one an answer"] += 1
-            hashes = [row.get("doc_hash"), row.get("target_hash")]  # not the prompt's: another prompt may be the point
-            rows.add(where, f"{task}/{row['doc_id']}" if several else row["doc_id"], args.seed, config, score, error,
-                     {"task": task, **table(row.get("doc"))}, ["task"] if several else (),
-                     () if None in hashes else hashes)
-        if filters:
-            choose("filter", args.filter, filters, path)
+            if args.filter in (None, name) and (args.filter or len(filters) == 1):
+                yield sample_of(row, where, path, several, args.metric, rows)
+    if filters:
+        choose("filter", args.filter, filters, path)
+
+
+def sample_of(row: dict[str, Any], where: str, path: str, several: bool, metric: str | None, rows: Rows) -> Sample:
+    # A list is what a metric of the whole task is computed from, and no score of a row.
+    of_task = sorted(set(row.get("metrics") or ()) & {key for key in row if isinstance(row[key], (list, dict))})
+    metrics = [key for key in row if key != "doc_id" and isinstance(row[key], (int, float))
+               or key == metric and not isinstance(row[key], (list, dict))]
+    score = row[choose("metric", metric, metrics, where, "".join(
+        f"; {name} is computed from all rows of the task at once" for name in of_task))]
+    answers = row.get("filtered_resps", row.get("resps"))
+    if any(isinstance(item, list) and item[1:] for item in row.get("resps") or () if "resps" in row):
+        rows.notes["several answers (repeats), which lm-eval scores as one: one row, not one an answer"] += 1
+    task, asked = task_of(path), table(row.get("doc")) or None
+    if asked and several:
+        asked = {"task": task, **asked}
+    own = None if asked else f"{task}/{row['doc_id']}" if several else row["doc_id"]
+    return Sample(where, own, os.path.basename(os.path.dirname(os.path.abspath(path))), score, None, None, asked, row.get("target"),
+                  row["doc_id"], {"task": task, "doc_id": row["doc_id"], **(asked or {})}, ["task"] * several,
+                  answers[0] if isinstance(answers, list) and len(answers) == 1 else answers)

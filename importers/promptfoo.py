@@ -3,61 +3,107 @@
     $ python3 convert.py promptfoo tests/data/convert/promptfoo.json 2>/dev/null | wc -l
     32
 
-A file is read whole.
+Results are read one by one; what a row needs of them is held until all are read, for they stand as they ended. testIdx
+says where a test stood, so a case is named by its variables; --id testIdx takes the number.
 """
 
 import argparse
 from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from core.files import LIST, TABLE, WHOLE, RunError, check_fields, kind_of, read_bytes
-from importers.rows import Rows, amount, choose, digest, parse, score_of, table, versioned
+from core.files import TABLE, WHOLE, RunError, check_fields
+from core.kinds import describe, refusal
+from core.texts import Json, head, opened
+from importers.rows import Rows, Sample, amount, choose, digest, pick, table, versioned
 
-PROMPTFOO_VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and prompts
-PROMPTFOO_ERROR = 2  # `failureReason`: 0 none, 1 an assertion failed, 2 an error
+VERBS, WHAT = ("promptfoo",), "results of promptfoo, JSON or JSONL"
+EXAMPLE = "before=old.json after=new.json"
+WORDS: dict[str, float] = {"true": 1, "false": 0}
+VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and prompts
+ERROR = 2  # `failureReason`: 0 none, 1 an assertion failed, 2 an error
+NEEDED = {"testIdx": WHOLE, "promptIdx": WHOLE, "testCase": TABLE, "prompt": TABLE, "provider": TABLE}
+HEAVY = ("gradingResult", "prompt", "response", "vars", "metadata", "tokenUsage")  # held in part, or not at all
 
 
-def cmd_promptfoo(args: argparse.Namespace, rows: Rows) -> None:
-    needed = {"testIdx": WHOLE, "promptIdx": WHOLE, "testCase": TABLE, "prompt": TABLE, "provider": TABLE}
-    for path in args.logs:
-        log = parse(read_bytes(path), path)
-        results = table(log).get("results")
-        if not isinstance(results, dict):
-            raise RunError(f"{path}: {kind_of(log)}, not results of promptfoo; give what its --output wrote")
-        where = versioned(path, results.get("version"), PROMPTFOO_VERSIONS, rows)
-        check_fields(results, {"results": LIST}, where)
-        for number, row in enumerate(results["results"], start=1):
-            check_fields(row, needed, f"{where}: result {number}")
-        ordered = sorted(results["results"], key=lambda row: (row["testIdx"], row["promptIdx"]))  # not as they ended
-        metrics = {"score", "pass"}.union(*(table(row.get("namedScores")) for row in ordered))
-        metric = choose("metric", args.metric, metrics, where)
-        labels = [str(row["prompt"].get("label") or row["prompt"].get("raw")) for row in ordered]
-        prompts = list(dict.fromkeys(labels))
-        cases: dict[str, int] = {}  # each repeat of a test has a testIdx of its own: only its content tells it again
-        seeds: Counter[tuple[int, int]] = Counter()
-        for row, label in zip(ordered, labels):
-            test, response = row["testCase"], table(row.get("response"))
-            meaning = [test.get(key) for key in ("vars", "assert", "threshold")]
-            case = cases.setdefault(digest(meaning, test.get("description"), test.get("metadata")), len(cases))
-            seeds[case, row["promptIdx"]] += 1
-            config = str(row["provider"].get("label") or row["provider"].get("id"))
-            if len(prompts) > 1:  # a prompt without a label is labelled with all its text
-                short = len(label) <= 40 and label.isprintable()
-                config += f" {label}" if short else f" prompt {prompts.index(label) + 1}"
-            named = {**table(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")}
-            score, error = score_of(named.get(metric))
-            reason = row.get("failureReason")  # a result's own `error` also tells why an answer merely failed
-            if reason == PROMPTFOO_ERROR or reason is None and row.get("error") and not row.get("gradingResult"):
-                error = row.get("error") or "error"
-            if not test.get("assert"):
-                rows.notes["of a test without assertions, which always passes"] += 1
-            if cached := response.get("cached"):
-                rows.notes["answered from promptfoo's cache: no cost and latency"] += 1
-            latency_ms = amount(None if cached or error else row.get("latencyMs"))
-            metadata = table(test.get("metadata"))
-            rows.add(f"{where}: testIdx {row['testIdx']}, promptIdx {row['promptIdx']}", case,
-                     seeds[case, row["promptIdx"]], args.config or config, score, error,
-                     table(test.get("vars")) | metadata, metadata, meaning, results.get("timestamp"),
-                     cost_usd=amount(None if cached else response.get("cost")),
-                     latency_s=None if latency_ms is None else latency_ms / 1000,
-                     tokens=amount(table(response.get("tokenUsage")).get("total")))
+def options(option: Callable[..., Any]) -> None:
+    option("--metric", default="score", metavar="NAME", help="score, pass or a named score (default: %(default)s)")
+
+
+def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
+    results, about = read_results(path, rows)
+    results.sort(key=lambda row: (row["testIdx"], row["promptIdx"]))
+    where = str(about["where"])
+    names = {"score", "pass"}.union(*(table(row.get("namedScores")) for row in results))
+    metric = choose("metric", args.metric, names, where)
+    prompts = list(dict.fromkeys(row["label"] for row in results))
+    repeats, seen = about.get("repeat"), Counter[Any]()
+    for row in results:
+        test = row["testCase"]
+        key = digest([test.get(name) for name in ("vars", "assert", "threshold", "description", "metadata")])
+        # Each repeat of a test has a testIdx of its own, and only its content tells it from another test.
+        place, repeat = divmod(seen[key, row["promptIdx"]], repeats or len(results))
+        seen[key, row["promptIdx"]] += 1
+        if repeat and not repeats:
+            rows.notes["of tests alike in all, which are taken for repeats of one"] += 1
+        label = row["label"]
+        config = str(row["provider"].get("label") or row["provider"].get("id"))
+        if len(prompts) > 1:  # a prompt without a label is labelled with all its text
+            short = len(label) <= 40 and label.isprintable()
+            config += f" {label}" if short else f" prompt {prompts.index(label) + 1}"
+        yield sample_of(row, f"{where}: testIdx {row['testIdx']}, promptIdx {row['promptIdx']}", metric, rows)._replace(
+            config=config, place=place, seed=repeat + 1, ts=about.get("timestamp"))
+
+
+def read_results(path: str, rows: Rows) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the results, as far as rows are made of them, and what the file says of itself."""
+    about: dict[str, Any] = {"where": path}
+    results: list[dict[str, Any]] = []
+    with opened(path) as file:
+        kind, _ = describe(path, head(file))
+        if not kind.startswith("an output file of promptfoo"):
+            raise refusal(path, "an output file of promptfoo", "give what its --output wrote", head(file))
+        text = Json(file, path)
+        while text.next():
+            for keys, value in [((), text.value())] if kind.endswith("line") else text.pieces(
+                    [("results", "results"), ("runtimeOptions", "repeat")]):
+                if keys == ("results", "version"):
+                    about["where"] = versioned(path, value, VERSIONS, rows)
+                elif keys in ((), ("results", "results")):
+                    results.append(held(value, f"{about['where']}: result {len(results) + 1}"))
+                else:
+                    about[keys[-1]] = value if keys[-1] in ("timestamp", "repeat") else None
+    if not results:
+        raise RunError(f"{about['where']}: no results; give what promptfoo's --output wrote")
+    return results, about
+
+
+def held(row: Any, where: str) -> dict[str, Any]:
+    """Return what a row is made of, without all else that a result holds."""
+    check_fields(row, NEEDED, where)
+    return {**{key: row[key] for key in row if key not in HEAVY}, "graded": bool(row.get("gradingResult")),
+            "label": str(row["prompt"].get("label") or row["prompt"].get("raw")),
+            "judge": amount(pick(row, "gradingResult.tokensUsed.total")) or 0,
+            "response": {key: pick(row, f"response.{key}") for key in ("output", "cached", "cost", "tokenUsage")}}
+
+
+def sample_of(row: dict[str, Any], where: str, metric: str, rows: Rows) -> Sample:
+    test, response = row["testCase"], row["response"]
+    named = {**table(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")}
+    error, reason = None, row.get("failureReason")  # a result's own `error` also tells why an answer merely failed
+    if reason == ERROR or reason is None and row.get("error") and not row["graded"]:
+        error = row.get("error") or "error"
+    if not test.get("assert"):
+        rows.notes["of a test without assertions, which always passes"] += 1
+    if cached := response["cached"]:
+        rows.notes["answered from promptfoo's cache: no cost and latency"] += 1
+    rows.aside["graders"]["tokens"] += row["judge"]
+    latency_ms = amount(None if cached or error else row.get("latencyMs"))
+    variables, metadata = table(test.get("vars")), table(test.get("metadata"))
+    return Sample(
+        where, None, None, named.get(metric), None, error, variables or test.get("description"),
+        [test.get(name) for name in ("assert", "threshold")], None,
+        {"testIdx": row["testIdx"], "description": test.get("description"), **variables, **metadata}, metadata,
+        response["output"], None, {
+            "cost_usd": amount(None if cached else response["cost"]), "tokens": amount(pick(response, "tokenUsage.total")),
+            "latency_s": None if latency_ms is None else latency_ms / 1000})

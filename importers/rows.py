@@ -3,105 +3,246 @@
     $ python3 -m doctest importers/rows.py && echo "every example below came out"
     every example below came out
 
-What the importers of this folder share: the rows they make, and how they read a value, a name or a file. Prints the
-rows and their notes, reads what it is given.
+What the importers of this folder share. An importer is a file that states its VERBS, WHAT it reads and an EXAMPLE, the
+score of WORDS, its `options`, and `samples`, which yields a Sample a trial of a file; convert.py finds it by its VERBS.
+Prints the rows and their notes, reads nothing.
 """
 
 import argparse
 import hashlib
-import io
 import json
 import math
 import re
+import shlex
 import sys
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, TextIO
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TextIO
 
-from core.files import RunError, decode, json_line, open_input, parse_json, read_bytes, tell
-from core.trials import check_row
+from core.files import RunError, json_line, tell
+from core.trials import check_row, kept_text, listed, repeats
 
 LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
+LABEL = 40  # characters of what a case asks, in its name
+TELLING = ("question", "query", "prompt", "input", "text", "problem", "instruction", "goal")  # tell most of a document
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-LENIENT = json.JSONDecoder()  # reads NaN, which other tools write for "not scored"; it is never passed on
+PROGRESS_S = 0.2  # seconds between two progress lines
+
+
+class Sample(NamedTuple):
+    """A trial as it stands in another tool's log. A case without a stable id of its own is named by what it asks."""
+
+    where: str  # how an error names its place
+    case: int | str | None  # the tool's own id, where that is stable
+    config: str | None
+    score: Any  # as it stands there
+    seed: int | str | None = None  # None: the log holds one trial a case
+    error: Any = None
+    asked: Any = None  # text, variables or messages, the same for all systems
+    graded: Any = None  # what answers are held against
+    place: Any = None  # tells it from other cases of its file that ask the same
+    fields: Mapping[str, Any] = {}  # what --id, --config-column, --cluster and --tag choose from
+    usual: Iterable[str] = ()  # the fields that are tags where no --tag is given
+    output: Any = None
+    ts: Any = None
+    measures: Mapping[str, float | None] = {}
 
 
 class Rows:
     """The rows of one conversion, held back until all inputs are read: half a log must not look like a whole one."""
 
-    def __init__(self, file: TextIO, args: argparse.Namespace):
-        self.file, self.args = file, args
-        self.notes: Counter[str] = Counter()
-        self._places: dict[tuple[str, str, int | str], str] = {}
-        self._tags: dict[str, dict[str, Any]] = {}  # of each case
-        self._varying: set[str] = set()
-        self._fields: set[str] = set()
+    def __init__(self, file: TextIO, args: argparse.Namespace, words: Mapping[str, float]):
+        self.file, self.args, self.words = file, args, {**words, **dict(args.map or ())}
+        self.notes: Counter[str] = Counter()  # by text: how many trials it is about, 0 where it does not count them
+        self.aside: defaultdict[str, Counter[str]] = defaultdict(Counter)  # cost and tokens that are not the system's
+        self._config: str | None = None  # that a file is named by
+        self._places: dict[tuple[str, int, int | str], str] = {}  # by config, number of the case, and seed
+        self._cases: dict[tuple[Any, ...], int] = {}  # the number of a case, by its own id or by all that it asks
+        self._twins: dict[tuple[Any, ...], dict[Any, int]] = {}  # the places of cases that ask the same
+        self._tags: list[dict[str, list[Any]]] = []  # of each case
+        self._unfit: dict[str, dict[str, None]] = {}  # fields that are no tags, by the reason
+        self._fields: dict[str, None] = {}  # all that were there
+        self._scored, self._unread = 0, Counter[str]()
+        self._told = 0.0 if sys.stderr.isatty() else math.inf  # when progress was last shown
 
-    def add(self, where: str, task_id: int | str, seed: int | str, config: str, score: Any, error: Any,
-            fields: dict[str, Any], usual: Iterable[str] = (), inputs: Sequence[Any] = (), ts: Any = None,
-            **measures: float | None) -> None:
-        """Keep a trial, unscored if it has an error. Raises RunError where it came before, or trials.py refuses it.
+    def begin(self, config: str | None) -> None:
+        """Begin a file; all its trials are of the config that it is named by, if it is."""
+        self._config, self._twins = config, {}
 
-        --tag and --cluster choose from fields; usual names the tags where no --tag does. Inputs are hashed.
-        """
-        before = self._places.setdefault((config, str(task_id), seed), where)
-        if before is not where:
-            raise RunError(f"{where}: case {task_id!r}, trial {seed!r} of {config!r} came before, in {before}; "
-                           "give each log once, and the runs of two systems one by one, each with its --config")
-        tags = self._tags.setdefault(str(task_id), {})
-        for name in usual if self.args.tag is None else self.args.tag:
-            value = fields.get(name)
-            broken = isinstance(value, float) and not abs(value) < math.inf
-            if broken or isinstance(value, (list, dict)) or len(str(value)) > LONGEST:
-                self.notes[f"{name!r} is no tag: not one value of at most {LONGEST} characters"] += 1
-            elif value not in (None, "") and name != self.args.cluster and tags.setdefault(name, value) != value:
-                self._varying.add(name)
-                self.notes[f"{name!r} is no tag: it differs between trials of one case"] = 0
-        self._fields.update(fields)
-        cluster = fields.get(self.args.cluster)
-        row = {"task_id": task_id, "seed": seed, "config": config, "score": None if error else score,
-               "cluster": cluster if isinstance(cluster, str | None) else json.dumps(cluster), "tags": None, **measures,
-               "ts": ts if isinstance(ts, str) else None, "error": first_words(error) if error else None,
-               "input_sha256": digest(*inputs) if inputs and not self.args.no_hash else None}
-        check_row(row, where, (-10**400, 10**400))  # whoever compares says what a score can be
-        self.file.write(json_line(row))
+    def add(self, sample: Sample) -> None:
+        """Keep a trial, unscored if it has an error. Raises RunError where it came before, or trials.py refuses it."""
+        args, where = self.args, sample.where
+        config = self._config or args.config or (
+            str(self._field(args.config_column, sample)) if args.config_column else sample.config)
+        if not config or not config.strip():
+            raise RunError(f"{where}: no name for this run; name it with NAME=FILE or --config NAME, or a column of names "
+                           "with --config-column")
+        seed = args.run or 1 if sample.seed is None else sample.seed if args.run is None else f"{args.run}.{sample.seed}"
+        own = self._field(args.id, sample) if args.id else sample.case
+        cluster = pick(sample.fields, args.cluster)
+        score, error = (None, sample.error) if sample.error else self._score(sample.score)
+        text = () if args.no_text else (("input", kept_text(shown(sample.asked))), ("output", sample.output))
+        row = {"task_id": "x" if own is None else own, "seed": seed, "config": config, "score": score,
+               "error": first_words(error) if error else None,
+               "cluster": cluster if isinstance(cluster, str | None) else json.dumps(cluster), **sample.measures,
+               "ts": sample.ts if isinstance(sample.ts, str) else None,
+               "input_sha256": None if sample.asked is None else digest(sample.asked, sample.graded), **dict(text)}
+        checked = check_row(row, where, (-10**400, 10**400))  # whoever compares says what a score can be
+        number = self._number(own, checked.config, sample)
+        if (before := self._places.setdefault((checked.config, number, seed), where)) is not where:
+            raise RunError(f"{where}: this trial of {config!r} came before, in {before}; give each log once, number the "
+                           "runs of one system with --run N, and name those of two systems: NAME=FILE")
+        row["output"] = checked.trial.output  # not longer than a trial log keeps it
+        kept = {key: value for key, value in row.items() if key == "score" or value is not None and key != "task_id"}
+        self.file.write(f"{number} {json_line(kept)}")
+        self._take_tags(number, sample)
+        if time.monotonic() > self._told + PROGRESS_S:
+            self._told = time.monotonic()
+            print(f"\r{len(self._places)} trials read", end="", file=sys.stderr, flush=True)
+
+    def _field(self, name: str, sample: Sample) -> str | int:
+        value = pick(sample.fields, name)
+        if isinstance(value, (dict, list, type(None))) or not str(value).strip():
+            raise RunError(f"{sample.where}: field {name!r} is {value!r:.60} and names nothing; fill it in, or choose one "
+                           f"of: {listed(sample.fields, 20) or 'none'}")
+        return value if isinstance(value, str) or type(value) is int else json.dumps(value)
+
+    def _number(self, own: int | str | None, config: str, sample: Sample) -> int:
+        key: tuple[Any, ...] = (own,)
+        if own is None:
+            key = label(sample.asked, self.args.no_text), digest(sample.asked)
+            twins = self._twins.setdefault((config, *key), {})
+            key += (twins.setdefault((digest(sample.graded), sample.place), len(twins)),)
+        if key not in self._cases:
+            self._tags.append({})
+        return self._cases.setdefault(key, len(self._cases))
+
+    def _score(self, value: Any) -> tuple[float | None, str | None]:
+        score, error = score_of(value, self.words)
+        self._scored += score is not None
+        if score is None and isinstance(value, str):
+            self._unread[value[:LABEL]] += 1
+        return score, error
+
+    def _take_tags(self, number: int, sample: Sample) -> None:
+        self._fields.update(dict.fromkeys(sample.fields))
+        for name in sample.usual if self.args.tag is None else self.args.tag:
+            value = pick(sample.fields, name)
+            values = [item for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
+            if not all(isinstance(item, str) and len(item) <= LONGEST or isinstance(item, (bool, int)) or
+                       isinstance(item, float) and math.isfinite(item) for item in values):
+                self._unfit.setdefault(f"they hold more than values of {LONGEST} characters", {})[name] = None
+            elif name != self.args.cluster and values and self._tags[number].setdefault(name, values) != values:
+                self._unfit.setdefault("they differ between the trials of a case", {})[name] = None
 
     def write(self) -> None:
-        """Print the rows, then the notes. Raises RunError where there is no row, or none with a field asked for."""
+        """Print the rows, then the notes. Raises RunError where there is no row, no score or no field asked for."""
         if not self._places:
             raise RunError("no trial in the files given; give logs that hold samples")
         for name in filter(None, (*(self.args.tag or ()), self.args.cluster)):
-            if name not in self._fields:
+            if name.partition(".")[0] not in self._fields and name not in self._fields:
                 raise RunError(f"no trial has a field {name!r} for --tag or --cluster; there are: "
-                               f"{', '.join(sorted(self._fields)) or 'none'}")
+                               f"{listed(sorted(self._fields), 20) or 'none'}")
+        if self._unread:
+            words = f"words that are no scores: {listed(map(repr, self._unread), 20)}"
+            if not self._scored:
+                raise RunError(f"{words}; give each a number: --map "
+                               + " ".join(f"{shlex.quote(word)}=NUMBER" for word in self._unread))
+            self.notes[f"{words}; --map WORD=NUMBER makes one a score"] = self._unread.total()
+        heads, tails = self._heads(), self._tails()
         self.file.seek(0)
-        for line in self.file:  # a tag belongs to a case: a log in which it differs between trials would be refused
-            row = json.loads(line)
-            tags = self._tags[str(row["task_id"])]
-            row["tags"] = {name: tags[name] for name in tags if name not in self._varying} or None
-            sys.stdout.write(json_line({key: row[key] for key in row if key == "score" or row[key] is not None}))
+        for line in self.file:
+            number, _, row = line.partition(" ")
+            sys.stdout.write(f"{heads[int(number)]}, {row[1:-2]}{tails[int(number)]}}}\n")
         sys.stdout.flush()
         for text, count in self.notes.items():
             tell(f"note: {text}" + f" (trials: {count})" * (count > 0))
+        for name, sums in self.aside.items():
+            if any(sums.values()):
+                tell(f"note: not counted, for it is not the system's: {name}: tokens {sums['tokens']}, "
+                     f"cost {sums['cost_usd']:.4g} USD")
+        for reason, names in self._unfit.items():
+            tell(f"note: no tags, for {reason}: {listed(names, 20)}")
         for config, count in Counter(config for config, _, _ in self._places).items():
             tell(f"note: trials of config {config!r}: {count}")
+
+    def _heads(self) -> list[str]:
+        """Return how the rows of each case begin: with its own id, or with what it asks and the digest of that."""
+        names = [own if not rest else f"{own} {rest[0][:12]}" + f" ({rest[1] + 1})" * (rest[1] > 0)
+                 for own, *rest in self._cases]
+        if twins := sum(key[-1] > 0 for key in self._cases if len(key) > 1):
+            self.notes[f"cases that ask just what another asks, told apart by a number in brackets: {twins}"] = 0
+        return [json.dumps({"task_id": name})[:-1] for name in names]
+
+    def _tails(self) -> list[str]:
+        """Return how the rows of each case end: with tags that all its trials share, and whose values repeat."""
+        names = {name: None for tags in self._tags for name in tags}
+        if self.args.tag is None:
+            for name in names:
+                if not repeats([list(map(str, tags[name])) for tags in self._tags if name in tags]):
+                    self._unfit.setdefault("their values hardly repeat (--tag NAME makes one)", {})[name] = None
+        for unfit in self._unfit.values():
+            names = {name: None for name in names if name not in unfit}
+        chosen = [{name: tags[name] if tags[name][1:] else tags[name][0] for name in names if name in tags}
+                  for tags in self._tags]
+        return [f', "tags": {json.dumps(tags)}' if tags else "" for tags in chosen]
+
+
+def pick(fields: Any, path: str | None, absent: Any = None) -> Any:
+    """Return a field by its name, or by the names on the way to it, with dots between; absent where it is not there.
+
+    >>> pick({"a.b": 1, "c": {"d": [5, 6]}}, "a.b"), pick({"c": {"d": [5, 6]}}, "c.d.1"), pick({}, "x")
+    (1, 6, None)
+    """
+    if path is None or isinstance(fields, Mapping) and path in fields:
+        return absent if path is None else fields[path]
+    for name in path.split("."):
+        if isinstance(fields, list) and name.isdecimal() and int(name) < len(fields):
+            fields = fields[int(name)]
+        elif isinstance(fields, Mapping) and name in fields:
+            fields = fields[name]
+        else:
+            return absent
+    return fields
+
+
+def shown(asked: Any) -> str | None:
+    """Return what a case asks as a person reads it: a text as it is, one variable as its value, several a line each.
+
+    >>> shown({"topic": "red"}), shown({"b": 1, "a": "x"})
+    ('red', 'a: x\\nb: 1')
+    """
+    if isinstance(asked, dict) and asked:
+        lines = [f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+                 for key, value in sorted(asked.items())]
+        return lines[0].partition(": ")[2] if len(lines) == 1 else "\n".join(lines)
+    return kept_text(asked)
+
+
+def label(asked: Any, hidden: bool) -> str:
+    """Return the first words of what a case asks, which make its name readable; "case" where texts are hidden."""
+    if isinstance(asked, dict):
+        asked = next((asked[name] for name in TELLING if isinstance(asked.get(name), str)), asked)
+    words = "" if hidden else " ".join((shown(asked) or "").split())
+    words = "".join(char if char.isprintable() else "?" for char in words[:LABEL + 1])
+    return words if 0 < len(words) <= LABEL else words[:LABEL].rstrip() + "…" if words else "case"
 
 
 def first_words(error: object) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:LONGEST]
 
 
-def score_of(value: Any, words: dict[str, float] | None = None) -> tuple[float | None, str | None]:
+def score_of(value: Any, words: Mapping[str, float]) -> tuple[float | None, str | None]:
     """Return (score, None), or (None, why the value is none). words: the scores of texts that are no numbers.
 
-    >>> [score_of(value)[0] for value in (True, 0.25, "1", "0.50", "TRUE", "1e999", "0,5", "85%", float("nan"), [1])]
-    [1, 0.25, 1, 0.5, 1, None, None, None, None, None]
+    >>> [score_of(value, {"true": 1})[0] for value in (True, 0.25, "1", "0.50", "TRUE", "1e999", "0,5", "85%", [1])]
+    [1, 0.25, 1, 0.5, 1, None, None, None, None]
     """
     if isinstance(value, str):
         text = value.strip().lower()
-        words = words or {"true": 1, "false": 0}
         value = words.get(value, words.get(text, value))
-        if NUMBER.fullmatch(text):
+        if isinstance(value, str) and NUMBER.fullmatch(text):
             value = float(text)
             value = int(value) if value.is_integer() else value
     if isinstance(value, (int, float)) and abs(value) < math.inf:  # false for NaN as well
@@ -127,32 +268,18 @@ def versioned(path: str, version: Any, known: Sequence[Any], rows: Rows) -> str:
     return f"{path} (format version {version!r}, not known here)"
 
 
-def choose(option: str, wanted: str | None, names: Collection[str], where: str) -> str:
-    """Return the name that an option asks for, or else the only one; raise RunError where there is none such."""
+def choose(option: str, wanted: str | None, names: Collection[str], where: str, others: str = "") -> str:
+    """Return the name that an option asks for, or else the only one; raise RunError where there is none such.
+
+    others is what is to be said of names that cannot be chosen.
+    """
     if wanted is None and len(names) == 1:
         return next(iter(names))
     if wanted is None or wanted not in names:
         what = f"several {option}s" if wanted is None and names else f"no {option} {wanted or ''!r}"
-        raise RunError(f"{where}: {what}; choose with --{option} one of: {', '.join(sorted(names)) or 'none'}")
+        raise RunError(f"{where}: {what}; choose with --{option} one of: {', '.join(sorted(names)) or 'none'}{others}")
     return wanted
 
 
 def table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}  # for what a log may also lack
-
-
-def parse(data: bytes, where: str) -> Any:
-    return parse_json(decode(data, where), where, LENIENT)
-
-
-def lines(path: str) -> Iterator[str]:
-    """Yield a text file's lines. Only a newline ends one: U+2028 within a text does not."""
-    try:
-        file = open_input(path)  # once: it may be a pipe
-        with io.TextIOWrapper(file, json.detect_encoding(file.peek(4)[:4]), newline="\n") as text:
-            yield from text
-    except UnicodeDecodeError:
-        decode(read_bytes(path), path)  # refuses it as well, and knows the byte
-        raise
-    except OSError as error:
-        raise RunError(f"cannot read {path}: {error.strerror}; give a file that can be read") from None

@@ -1,43 +1,127 @@
-"""What stands in a table? The lines of a CSV file as rows: a line a trial.
+"""What stands in a table? A CSV, JSONL or JSON file as rows: a line, or an object, a trial.
 
-    $ python3 convert.py csv tests/data/convert/scores.csv --case task --trial run --config model --score correct | wc -l
+    $ python3 convert.py table tests/data/convert/scores.csv --case task --trial run --config-column model --score correct | wc -l
     note: trials of config 'small': 4
     note: trials of config 'large': 4
     8
 
-Files are read line by line.
+Files are read piece by piece. A column within a column has a dot between their names: inputs.question, results.0.score.
 """
 
 import argparse
 import csv
+import json
 import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TextIO
 
 from core.files import RunError
-from importers.rows import Rows, lines, score_of
+from core.kinds import describe, refusal
+from core.texts import LENIENT, Json, head, opened
+from core.trials import MEASURES, listed
+from importers.rows import Rows, Sample, amount, pick, score_of
+
+VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
+EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct"
+WORDS: dict[str, float] = {"true": 1, "false": 0}
+MARKS = (",", ";", "|", "\t")
 
 
-def cmd_csv(args: argparse.Namespace, rows: Rows) -> None:
+def options(option: Callable[..., Any]) -> None:
+    option("--case", dest="id", metavar="COLUMN", help="the case's own id (default: cases are named by --input)")
+    option("--score", required=True, metavar="COLUMN", help="the score")
+    option("--trial", metavar="COLUMN", help="the trial's number (default: --run, else 1)")
+    option("--error", metavar="COLUMN", help="why a trial has no score")
+    option("--input", metavar="COLUMN", help="what is asked")
+    option("--output", metavar="COLUMN", help="what was answered")
+    option("--measure", nargs="+", default=[], metavar="NAME=COLUMN", help=f"of {', '.join(MEASURES)}")
+    option("--rows", nargs="+", metavar="KEY[=SCORE]", help="where a JSON object holds its rows: a list, or an object of "
+           "objects (. for the outermost); with the score that all of them have")
+    option("--where", metavar="COLUMN=VALUE", help="only the rows that have this value")
+    option("--delimiter", choices=(*MARKS[:3], "tab"), help="of a CSV (default: the one that parts its first line)")
+
+
+def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
+    measured = dict(pair.partition("=")[::2] for pair in args.measure)
+    if wrong := measured.keys() - set(MEASURES):
+        raise RunError(f"--measure {min(wrong)}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
+    field, _, wanted = (args.where or "").partition("=")
+    for where, row in read_table(path, args.delimiter, args.rows):
+        if args.config in row:  # it named the column once
+            raise RunError(f"--config {args.config}: it names the run itself; --config-column {args.config} reads that "
+                           "column")
+        if args.where and text_of(pick(row, field)) != wanted:
+            continue
+        given, trial = pick(row, args.score, row), pick(row, args.trial, row)
+        error = pick(row, args.error)
+        for name, value in ((args.score, None if error else given), (args.trial, args.trial and trial)):
+            if value is row:
+                raise RunError(f"{where}: no column {name!r}; there are: {listed(row, 40) or 'none'}")
+        if given in (None, ""):
+            error = error or "no score"
+        if not error and score_of(given, rows.words)[0] is None:
+            raise RunError(f"{where}: score {given!r:.60} is no number; correct it, or give --map WORD=NUMBER")
+        if args.trial and trial in (None, ""):
+            raise RunError(f"{where}: {args.trial} is blank; fill it in")
+        if isinstance(trial, str) and re.fullmatch(r"0|[1-9]\d{0,17}", trial, re.ASCII):
+            trial = int(trial)
+        yield Sample(where, None, None, given, trial if args.trial else None, error, pick(row, args.input), None, where,
+                     row, (), pick(row, args.output), None,
+                     {name: amount(score_of(pick(row, column), {})[0]) for name, column in measured.items()})
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+# === Tables ===
+
+
+def read_table(path: str, delimiter: str | None = None, keys: Sequence[str] | None = None,
+               decoder: json.JSONDecoder = LENIENT) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (place, row by column) of a CSV, JSONL or JSON file, JSON from the lists and objects under some keys.
+
+    A key may end in =SCORE: the column `score` of its rows. Rows that are no objects have the column `value`, those of
+    an object of objects the column `key`. Raises RunError where the file is none of these, or damaged.
+    """
+    with opened(path) as file:
+        first = head(file).decode(file.encoding, "replace").lstrip().partition("\n")[0]
+        if first.startswith(("{", "[")):
+            yield from read_json(Json(file, path, decoder), dict(item.partition("=")[::2] for item in keys or ()))
+        elif describe(path, head(file))[0] not in ("", "a table"):
+            raise refusal(path, "a table", "", head(file))
+        else:
+            yield from read_csv(file, path, {"tab": "\t", None: max(MARKS, key=first.count)}.get(delimiter, delimiter))
+
+
+def read_csv(file: TextIO, path: str, delimiter: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     csv.field_size_limit(2**27)  # an answer kept in a column may be longer than the usual 128 KiB
-    for path in args.logs:
-        reader = csv.reader(lines(path), delimiter="\t" if args.delimiter == "tab" else args.delimiter, strict=True)
-        try:
-            header = next(reader, [])
-            named = [name for name in (args.case, args.trial, args.config) if name]
-            for name in filter(None, (*named, args.score, args.cluster, args.error, *(args.tag or ()))):
-                if header.count(name) != 1:
-                    raise RunError(f"{path}:1: {header.count(name) or 'no'} columns {name!r}; there are: "
-                                   f"{', '.join(header) or 'none'}")
-            for cells in filter(None, reader):
-                where, row = f"{path}:{reader.line_num}", dict(zip(header, cells))
-                if len(cells) != len(header):
-                    raise RunError(f"{where}: {len(cells)} cells, but {len(header)} columns; correct the line")
-                if blank := [name for name in named if not row[name].strip()]:
-                    raise RunError(f"{where}: {blank[0]} is blank; fill it in")
-                seed, given = row[args.trial] if args.trial else "1", row[args.score].strip()
-                score, error = score_of(given) if given else (None, "no score")
-                if error and given:
-                    raise RunError(f"{where}: score {given!r:.60} is no number, true or false; correct it")
-                rows.add(where, row[args.case], int(seed) if re.fullmatch(r"0|[1-9]\d{0,17}", seed, re.ASCII) else seed,
-                         row[args.config], score, args.error and row[args.error].strip() or error, row)
-        except csv.Error as error:
-            raise RunError(f"{path}:{reader.line_num}: {error}; correct the quotes, or give --delimiter") from None
+    reader = csv.reader(file, delimiter=str(delimiter), strict=True)
+    try:
+        header = next(reader, [])
+        for cells in filter(None, reader):
+            if len(cells) != len(header):
+                raise RunError(f"{path}:{reader.line_num}: {len(cells)} cells, but {len(header)} columns; correct the "
+                               "line, or give --delimiter")
+            yield f"{path}:{reader.line_num}", {  # of two columns of one name, nobody knows which is meant
+                name: cell for name, cell in zip(header, cells) if header.count(name) == 1}
+    except csv.Error as error:
+        raise RunError(f"{path}:{reader.line_num}: {error}; correct the quotes, or give --delimiter") from None
+
+
+def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    inside = {tuple(filter(None, key.split("."))): score for key, score in scores.items()}
+    columns: list[str] = []
+    number = 0
+    while mark := text.next():
+        for keys, value in text.pieces(inside or [()]) if inside or mark == "[" else [((), text.value())]:
+            at = keys if keys in inside else keys[:-1]
+            if keys[-1:] == ("columns",) and isinstance(value, list):
+                columns = value  # of rows that are lists of cells
+            elif at in inside or not inside:
+                row = value if isinstance(value, dict) else dict(zip(columns, value)) if isinstance(
+                    value, list) else {"value": value}
+                number += 1
+                where = f"{text.path}: item {number}" if inside or mark == "[" else text.where()
+                yield where, row | ({"key": keys[-1]} if keys != at else {}) | (
+                    {"score": inside[at]} if inside.get(at) else {})

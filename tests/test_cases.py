@@ -91,10 +91,10 @@ class CasesTest(unittest.TestCase):
         self.assert_refused(f"{HEAD}\n1,q,a,en,x,test", "split 'test' is none of dev, heldout", "--split", "split")
 
     def test_what_is_no_table_of_these_columns_is_refused_by_name(self):
-        self.assert_refused("id,text,label\n1,q,a", "no column 'lang' in {\"id\": \"1\", \"text\"", "--tag", "lang")
-        self.assert_refused("id,id,label\n1,q,a", "3 cells, but 2 columns")
-        self.assert_refused('{"id": 1}\n', "t.jsonl:1: no column 'label'", name="t.jsonl")
-        self.assert_refused('[7]', "t.json: item 1: no column", name="t.json")
+        self.assert_refused("id,text,label\n1,q,a", "not one column 'lang' in {\"id\": \"1\", \"text\"", "--tag", "lang")
+        self.assert_refused("id,id,label\n1,q,a", "not one column 'id'")
+        self.assert_refused('{"id": 1}\n', "t.jsonl:1: not one column 'label'", name="t.jsonl")
+        self.assert_refused('[7]', "t.json: item 1: not one column", name="t.json")
         self.assert_refused('{"id": 1,\n', "t.jsonl:1: not JSON", name="t.jsonl")
         self.assert_refused("id,text,label\n1,q,x", "label: not JSON", "--grader", "number")
         self.assert_refused("id,text,label\n1,q,(", "matches is '(', not a regular expression", "--grader", "matches")

@@ -2,22 +2,23 @@
 
 tests/data/convert/ holds logs that the tools themselves wrote, made small: inspect-*.eval and .json by Inspect 0.3.285
 (mockllm/model) and 0.3.46, org__*/ by lm-eval 0.4.13 (dummy), promptfoo.json by promptfoo 0.121.20 (echo, and a
-provider that fails). expected/ holds the rows they become.
+provider that fails). expected/ holds the rows they become. promptfoo-*.json, export-*.csv and tests/data/recipes/ were written by hand after
+the formats of their tools.
 """
 
 import contextlib
 import doctest
 import glob
+import gzip
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 import unittest
 import zipfile
-from unittest import mock
-
 
 import convert
 from importers import inspect_ai
@@ -27,8 +28,9 @@ from core import trials
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.path.join(HERE, "tests", "data", "convert")
 GEN = sorted(glob.glob(os.path.join(glob.escape(DATA), "org__*", "samples_toy_gen_*.jsonl")))
-ONCE = "give each log once, and the runs of two systems one by one, each with its --config"
-CSV = ["--case", "task", "--trial", "run", "--config", "model", "--score", "correct"]
+ONCE = "give each log once, number the runs of one system with --run N, and name those of two systems: NAME=FILE"
+CSV = ["--case", "task", "--trial", "run", "--config-column", "model", "--score", "correct"]
+NO_NUMBER = "is no number; correct it, or give --map WORD=NUMBER"
 
 
 def data(name):
@@ -94,20 +96,29 @@ class FixtureTest(ConvertTest):
         self.assertEqual(out, read(data(f"expected/{name}.jsonl")))
         for number, line in enumerate(out.splitlines(), start=1):
             trials.check_row(json.loads(line), f"row {number}")
+        status, bare, _ = run(*argv, "--no-text")
+        for line, other in zip(out.splitlines(), bare.splitlines(), strict=True):
+            row, other = json.loads(line), json.loads(other)
+            self.assertEqual({"input", "output"} & other.keys(), set())
+            self.assertEqual({key: row[key] for key in row if key not in ("input", "output", "task_id")},
+                             {key: other[key] for key in other if key != "task_id"})
+            self.assertEqual(str(row["task_id"])[-12:], str(other["task_id"])[-12:])
 
     def test_inspect_zipped_logs_of_two_prompts(self):
-        self.check("inspect", "note: 'nested' is no tag: not one value of at most 200 characters (trials: 4)\n"
-                   "note: 'listed' is no tag: not one value of at most 200 characters (trials: 4)\n"
+        self.check("inspect", "note: no tags, for they hold more than values of 200 characters: nested\n"
+                   "note: no tags, for their values hardly repeat (--tag NAME makes one): level, hard, listed, ratio\n"
                    "note: trials of config 'mockllm/model prompt=v1': 14\n"
                    "note: trials of config 'mockllm/model prompt=v2': 14\n",
                    "inspect", data("inspect-v1.eval"), data("inspect-v2.eval"))
 
     def test_inspect_json_with_a_scorer_chosen(self):
-        self.check("inspect-scorers", "note: trials of config 'multi': 10\n",
+        self.check("inspect-scorers", "note: no tags, for their values hardly repeat (--tag NAME makes one): "
+                   "language\nnote: trials of config 'multi': 10\n",
                    "inspect", data("inspect-scorers.json"), "--scorer", "parts/b", "--config", "multi")
 
     def test_inspect_log_of_2024(self):
-        self.check("inspect-0.3.46", "note: trials of config 'mockllm/model': 4\n",
+        self.check("inspect-0.3.46", "note: no tags, for their values hardly repeat (--tag NAME makes one): "
+                   "level\nnote: trials of config 'mockllm/model': 4\n",
                    "inspect", data("inspect-0.3.46.eval"))
 
     def test_lm_eval_two_models_and_a_filter(self):
@@ -117,8 +128,8 @@ class FixtureTest(ConvertTest):
                    "lm-eval", *GEN, "--metric", "exact_match", "--filter", "first", "--tag", "subject")
 
     def test_promptfoo_providers_prompts_and_repeats(self):
-        self.check("promptfoo", "note: 'list' is no tag: not one value of at most 200 characters (trials: 8)\n"
-                   "note: of a test without assertions, which always passes (trials: 8)\n"
+        self.check("promptfoo", "note: of a test without assertions, which always passes (trials: 8)\n"
+                   "note: no tags, for their values hardly repeat (--tag NAME makes one): level, list\n"
                    + "".join(f"note: trials of config '{name}': 8\n" for name in
                              ("echo v1", "echo v2", "priced v1", "priced v2")),
                    "promptfoo", data("promptfoo.json"), "--cluster", "source")
@@ -144,7 +155,7 @@ class OracleTest(ConvertTest):
 
     def test_inspect_mean_is_the_one_that_inspect_computed(self):
         for name in ("inspect-v1.eval", "inspect-v2.eval", "inspect-0.3.46.eval"):
-            header = next(inspect_ai.read_inspect(data(name), mock.MagicMock()))[1]
+            header = next(inspect_ai.read_log(data(name)))[1]
             metrics = header["results"]["scores"][0]["metrics"]
             scores = {}
             for row in self.rows("inspect", data(name)):
@@ -160,9 +171,11 @@ class OracleTest(ConvertTest):
                          [stats["successes"], stats["failures"], stats["errors"]])
 
     def test_inspect_log_gives_the_same_rows_zipped_and_as_json(self):
-        items = list(inspect_ai.read_inspect(data("inspect-v1.eval"), mock.MagicMock()))
+        items = list(inspect_ai.read_log(data("inspect-v1.eval")))
         log = {**items[0][1], "samples": [sample for _, sample in reversed(items[1:])]}
-        self.assertEqual(run("inspect", self.file("log.json", log)), run("inspect", data("inspect-v1.eval")))
+        for argv in ((), ("--id", "id"), ("--tag", "level", "--cluster", "language")):
+            found = [run("inspect", path, *argv) for path in (self.file("log.json", log), data("inspect-v1.eval"))]
+            self.assertEqual(*[(status, sorted(out.splitlines()), err) for status, out, err in found])
 
 
 # === Inspect ===
@@ -190,50 +203,139 @@ class InspectTest(ConvertTest):
 
     def test_values_without_a_number_are_unscored_with_the_reason(self):
         nan = {"id": 3, "epoch": 1, "scores": {"s": {"value": float("nan"), "reason": "grader_failed"}}}
-        rows = self.rows("inspect", self.log((0, 1, "maybe"), (1, 1, float("nan")), (2, 1, None), nan, (4, 1, 1e999)))
-        self.assertEqual([row["error"] for row in rows], [
+        rows = self.rows("inspect", self.log((0, 1, "maybe"), (1, 1, float("nan")), (2, 1, None), nan, (4, 1, 1e999),
+                                               (5, 1, "C")))
+        self.assertEqual([row["error"] for row in rows[:-1]], [
             "not scored: 'maybe'", "not scored: nan", "not scored: no value", "not scored: grader_failed",
             "not scored: inf"])
-        self.assertEqual({row["score"] for row in rows}, {None})
+        self.assertEqual([row["score"] for row in rows], [None] * 5 + [1])
 
     def test_ids_stay_as_they_are(self):
         ids = [7, "a|b\n<c>", "\u2028x", 10**30, "007"]
-        rows = self.rows("inspect", self.log(*((name, 1, "C") for name in ids)))
+        rows = self.rows("inspect", self.log(*((name, 1, "C") for name in ids)), "--id", "id")
         self.assertCountEqual([row["task_id"] for row in rows], ids)
+
+    def test_a_number_says_where_a_sample_stood_so_its_input_names_the_case(self):
+        def log(*asked, name):
+            return self.log(*({"id": i, "epoch": 1, "input": text, "target": "a", "scores": {"s": {"value": "C"}}}
+                              for i, text in enumerate(asked, start=1)), name=name)
+
+        rows = self.rows("inspect", "a=" + log("x", "y z", "x", name="a.json"),
+                         "b=" + log("new", "x", "y z", "x", name="b.json"))
+        names = {config: [row["task_id"] for row in rows if row["config"] == config] for config in "ab"}
+        self.assertEqual(names["a"], names["b"][1:])
+        self.assertEqual([name.split(" ")[-1] for name in names["a"]][2], "(2)")
+        self.assertTrue(names["a"][1].startswith("y z "), names)
+        self.assertEqual(len({row["input_sha256"] for row in rows}), 3)
+
+    def test_messages_and_choices_are_text(self):
+        asked = [{"id": "1", "role": "system", "content": "Be kind."},
+                 {"id": "2", "role": "user", "content": [{"type": "text", "text": "Pick"},
+                                                         {"type": "image", "image": "attachment://x"}]}]
+        row = self.rows("inspect", self.log({
+            "id": 1, "epoch": 1, "input": asked, "choices": ["one", "two"], "scores": {"s": {"value": "C"}},
+            "output": {"choices": [{"message": {"content": [{"type": "text", "text": "A"}]}}]}}))[0]
+        self.assertEqual((row["input"], row["output"]), (
+            'system: Be kind.\n\nuser: Pick\n{"image": "attachment://x", "type": "image"}\nA) one\nB) two', "A"))
+        row = self.rows("inspect", self.log({"id": 1, "epoch": 1, "input": "attachment://5f", "attachments": {"5f": "q"},
+                                             "scores": {"s": {"value": "C"}}, "output": {"completion": ""}}))[0]
+        self.assertEqual((row["input"], row["output"], row["task_id"][:2]), ("q", "", "q "))
+
+    def test_what_was_selected_or_changed_after_the_run_is_said(self):
+        sample = {"id": "a", "epoch": 1, "completed_at": "2026-01-01T00:00:00+00:00"}
+        log = self.log(*({**sample, **more, "scores": {"s": {"value": "C", "history": history}}} for more, history in (
+            ({"id": "a", "error_retries": [{"message": "x"}]}, []), ({"id": "b", "limit": {"type": "token"}}, []),
+            ({"id": "c", "invalidation": {"author": "x"}}, []), ({"id": "d"}, [{"value": "I"}]),
+            ({"id": "e", "events": [{"event": "score", "timestamp": "2026-01-02T00:00:00+00:00"}]}, []),
+            ({"id": "f", "events": [{"event": "score", "timestamp": "2025-12-31T00:00:00+00:00"}]}, []))))
+        status, out, err = run("inspect", log)
+        self.assertEqual(status, 0)
+        for note in ("tried again after an error: what counts is the last try (trials: 1)",
+                     "stopped by a limit (token), scored as it stood (trials: 1)",
+                     "invalidated in Inspect: unscored here (trials: 1)",
+                     "scored or edited again after the run (trials: 2)"):
+            self.assertIn(f"note: {note}\n", err)
+
+    def test_tokens_and_cost_of_graders_are_told_apart(self):
+        usage = {"m": {"total_cost": 0.011, "total_tokens": 110}, "judge": {"total_cost": 0.05, "total_tokens": 500}}
+        header, _ = inspect_log()
+        header["eval"]["model_roles"] = {"grader": {"model": "m"}}
+        sample = {"id": "a", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": usage,
+                  "role_usage": {"grader": {"total_cost": 0.01, "total_tokens": 100}}}
+        status, out, err = run("inspect", self.file("log.json", {**header, "samples": [sample]}))
+        row = json.loads(out)
+        self.assertEqual((round(row["cost_usd"], 9), row["tokens"]), (0.001, 10))
+        self.assertIn("not the system's: judge: tokens 500, cost 0.05 USD\n", err)
+        self.assertIn("not the system's: m, as a grader: tokens 100, cost 0.01 USD\n", err)
+
+    def test_scores_that_are_words_lists_or_objects_say_what_to_do(self):
+        log = self.log(*({"id": name, "epoch": 1, "scores": {
+            "tone": {"value": tone}, "grade": {"value": "A"}, "all": {"value": [1, 2]}, "parts": {"value": {"x": 1}}}}
+            for name, tone in (("a", "fluent"), ("b", "stiff"))))
+        self.refused("words that are no scores: 'fluent', 'stiff'; give each a number: --map fluent=NUMBER stiff=NUMBER",
+                     "inspect", log, "--scorer", "tone")
+        rows = self.rows("inspect", log, "--scorer", "tone", "--map", "fluent=1", "stiff=0.5")
+        self.assertEqual([row["score"] for row in rows], [1, 0.5])
+        others = "; tone holds text; grade holds text; all holds lists"
+        self.refused(f"log.json: no scorer 'all'; choose with --scorer one of: parts/x{others}",
+                     "inspect", log, "--scorer", "all")
+        self.refused(f"log.json: no scorer 'parts'; choose with --scorer one of: parts/x{others}",
+                     "inspect", log, "--scorer", "parts")
+        self.assertEqual([row["score"] for row in self.rows("inspect", log)], [1, 1])
+
+    def test_one_word_among_numbers_is_noted(self):
+        status, out, err = run("inspect", self.log(("a", 1, "C"), ("b", 1, "maybe")))
+        self.assertIn("words that are no scores: 'maybe'; --map WORD=NUMBER makes one a score (trials: 1)", err)
+
+    def test_a_second_run_and_a_name_of_the_run(self):
+        log = self.log(("a", 1, "C"), ("a", 2, "I"))
+        self.assertEqual([(row["seed"], row["config"]) for row in self.rows("inspect", f"new={log}", "--run", "2")],
+                         [("2.1", "new"), ("2.2", "new")])
+        self.assertEqual(self.rows("inspect", log, "--config", "x")[0]["config"], "x")
+        self.assertEqual(self.rows("inspect", log, "--config-column", "task")[0]["config"], "t")
 
     def test_an_error_is_unscored_whatever_the_score(self):
         sample = {"id": 1, "epoch": 1, "scores": {"s": {"value": "I"}}, "error": {"message": "b" * 300 + "\nTraceback"},
                   "metadata": {"long": "x" * 201, "short": "x" * 200, "ratio": float("nan")}}
         _, out, err = run("inspect", self.log(sample))
         row = json.loads(out)
-        self.assertEqual((row["score"], row["error"], row["tags"]), (None, "b" * 200, {"short": "x" * 200}))
+        self.assertEqual((row["score"], row["error"], row.get("tags")), (None, "b" * 200, None))
+        self.assertIn("note: no tags, for they hold more than values of 200 characters: long, ratio\n", err)
         self.assertIn("note: scored by Inspect in spite of an error: unscored here (trials: 1)\n", err)
 
     def test_cost_and_time_come_from_usage(self):
         sample = {"id": 1, "epoch": 1, "scores": {"s": {"value": 1}}, "working_time": 2.5, "total_time": 9,
                   "completed_at": "2026-01-01T00:00:00+00:00", "model_usage": {
-                      "a": {"total_cost": 0.25, "total_tokens": 10}, "b": {"total_cost": 0.5, "total_tokens": 5},
-                      "c": {}}}
+                      "m": {"total_cost": 0.75, "total_tokens": 15}, "c": {}}}
         row = self.rows("inspect", self.log(sample))[0]
         self.assertEqual((row["cost_usd"], row["latency_s"], row["tokens"], row["ts"]),
                          (0.75, 2.5, 15, "2026-01-01T00:00:00+00:00"))
         sample |= {"working_time": float("nan"), "completed_at": 0, "model_usage": {
-            "a": {"total_cost": -1, "total_tokens": 10**400}, "b": {"total_cost": True, "total_tokens": "5"}}}
-        self.assertLessEqual(self.rows("inspect", self.log(sample))[0].keys(),
-                             {"task_id", "seed", "config", "score", "input_sha256"})
+            "m": {"total_cost": -1, "total_tokens": 10**400}, "b": {"total_cost": True, "total_tokens": "5"}}}
+        self.assertLessEqual(self.rows("inspect", self.log(sample))[0].keys(), {"task_id", "seed", "config", "score"})
 
     def test_ids_of_messages_do_not_change_the_hash(self):
         logs = [self.log({"id": 1, "epoch": 1, "input": [{"id": text, "role": "user", "content": "q"}]}, name=text)
                 for text in ("x", "y")]
         self.assertEqual(len({self.rows("inspect", log)[0]["input_sha256"] for log in logs}), 1)
-        self.assertNotIn("input_sha256", self.rows("inspect", logs[0], "--no-hash")[0])
 
     def test_a_tag_that_differs_between_trials_is_dropped_and_one_that_is_missing_is_filled(self):
-        samples = [{"id": 1, "epoch": epoch, "metadata": metadata} for epoch, metadata in enumerate(
-            ({"kind": "a", "tries": 1}, {"kind": "a", "tries": 2}, {}), start=1)]
+        samples = [{"id": name, "epoch": epoch, "metadata": metadata, "scores": {"s": {"value": "C"}}}
+                   for name in "xy" for epoch, metadata in enumerate(
+                       ({"kind": "a", "tries": 1, "of": ["p", "q"]}, {"kind": "a", "tries": 2}, {}), start=1)]
         _, out, err = run("inspect", self.log(*samples))
-        self.assertEqual([json.loads(line)["tags"] for line in out.splitlines()], [{"kind": "a"}] * 3)
-        self.assertIn("note: 'tries' is no tag: it differs between trials of one case\n", err)
+        self.assertEqual([json.loads(line)["tags"] for line in out.splitlines()],
+                         [{"kind": "a", "of": ["p", "q"]}] * 6)
+        self.assertIn("note: no tags, for they differ between the trials of a case: tries\n", err)
+
+    def test_tags_whose_values_hardly_repeat_are_said_once_and_can_be_chosen(self):
+        log = self.log(*({"id": f"s{i}", "epoch": 1, "metadata": {"url": i, "lang": "en" if i % 2 else "fr", "answer": -i},
+                          "scores": {"s": {"value": "C"}}} for i in range(400)))
+        status, out, err = run("inspect", log)
+        self.assertEqual({tuple(json.loads(line)["tags"]) for line in out.splitlines()}, {("lang",)})
+        self.assertEqual(err, "note: no tags, for their values hardly repeat (--tag NAME makes one): url, answer\n"
+                         "note: trials of config 'm': 400\n")
+        self.assertEqual(self.rows("inspect", log, "--tag", "url")[7]["tags"], {"url": 7})
 
     def test_a_sample_of_version_1_and_an_invalidated_one(self):
         log = self.log({"id": 1, "epoch": 1, "score": {"value": "C"}},
@@ -254,7 +356,7 @@ class InspectTest(ConvertTest):
         self.assertEqual(self.rows("inspect", log)[0]["config"], "m prompt=v2 shots=3 n=null solver=agent")
 
     def test_scores_of_one_scorer_that_is_nan_as_a_whole(self):
-        log = self.log((1, 1, {"a": 1, "b": 0}), (2, 1, float("nan")))
+        log = self.log(("1", 1, {"a": 1, "b": 0}), ("2", 1, float("nan")))
         self.assertEqual([(row["score"], row.get("error")) for row in self.rows("inspect", log, "--scorer", "s/a")],
                          [(1, None), (None, "not scored: nan")])
 
@@ -280,39 +382,51 @@ class InspectTest(ConvertTest):
         status, out, err = run("inspect", self.log((1, 1, "C"), version=3))
         self.assertEqual(status, 0)
         self.assertIn("log.json: format version 3 is not known here; read by the fields it shares\n", err)
-        self.refused("log.json (format version 3, not known here): sample 1: epoch is missing; correct the file",
+        self.refused("log.json (format version 3, not known here): sample '1', epoch None: epoch is missing; correct the "
+                     "file",
                      "inspect", self.log({"id": 1, "trial": 1}, version=3))
 
     def test_a_log_given_twice_is_refused(self):
         path = data("inspect-0.3.46.eval")
-        self.refused("inspect-0.3.46.eval: sample 'add', epoch 1: case 'add', trial 1 of 'mockllm/model' came "
-                     f"before, in inspect-0.3.46.eval: sample 'add', epoch 1; {ONCE}", "inspect", path, path)
+        self.refused("inspect-0.3.46.eval: sample 'add', epoch 1: this trial of 'mockllm/model' came before, in "
+                     f"inspect-0.3.46.eval: sample 'add', epoch 1; {ONCE}", "inspect", path, path)
 
-    def test_logs_of_two_tasks_are_refused(self):
-        header, samples = inspect_log((1, 1, "C"))
+    def test_cases_of_two_tasks_are_kept_apart(self):
+        header, samples = inspect_log(("a", 1, "C"), (1, 1, "I"))
         header["eval"]["task"] = "u"
         other = self.file("other.json", {**header, "samples": samples})
-        self.refused("other.json: task 'u', after 't': ids of two tasks may be alike; convert each task by "
-                     "itself", "inspect", self.log((1, 1, "C")), other)
+        rows = self.rows("inspect", self.log(("a", 1, "C"), (1, 1, "C")), other)
+        self.assertEqual(len({row["task_id"] for row in rows}), 4)
+        self.assertEqual([row["task_id"] for row in rows][::2], ["t/a", "u/a"])
+        self.assertEqual([row["input"] for row in rows][1::2], ["t: q", "u: q"])
+        self.assertEqual([row["tags"] for row in rows], [{"task": "t"}, {"task": "t"}, {"task": "u"}, {"task": "u"}])
+
+    def test_a_log_without_samples_says_why(self):
+        header, _ = inspect_log()
+        header["eval"]["config"] = {"log_samples": False}
+        self.refused("log.json holds no samples: log_samples was off; run it again with them",
+                     "inspect", self.file("log.json", header))
 
     def test_files_that_are_no_log_are_refused(self):
         whole = read(data("inspect-0.3.46.eval"), "rb")
+        table = "python3 convert.py table {} --case COLUMN --score COLUMN > trials.jsonl reads its columns"
         cases = {
             "cut.eval": (whole[:900], "cut.eval: not a whole zip; copy the log again"),
             "empty.eval": (b"", "empty.eval: not a whole zip; copy the log again"),
             "cut.json": ('{"version": 2, "ev',
-                         "cut.json: not JSON at line 1 column 16 (Unterminated string starting at); correct the file"),
-            "row.json": ({"task_id": 1},
-                         "row.json: a row of a plain trial log, not a log of Inspect; give one, .eval or .json"),
-            "list.json": ([1], "list.json: JSON of another kind, not a log of Inspect; give one, .eval or .json"),
+                         "cut.json:1: not JSON at line 1 (Unterminated string starting at); correct the file"),
+            "list.json": ([1], f"list.json is JSON of another kind, not a log of Inspect; {table}"),
+            "row.json": ({"task_id": 1}, f"row.json is JSON of another kind, not a log of Inspect; {table}"),
             "big.json": ('{"eval": {}, "version": ' + "9" * 5000 + "}",
-                         "big.json: a whole number of thousands of digits; correct the file"),
+                         "big.json:1: a whole number of thousands of digits; correct the file"),
+            "t.csv": ("a,b\n1,2\n", f"t.csv is a table, not a log of Inspect; {table}"),
         }
         for name, (content, message) in cases.items():
             with self.subTest(name):
-                self.refused(message, "inspect", self.file(name, content))
-        self.refused("no.eval: no header.json in this zip; give a log of Inspect, or copy it again",
-                     "inspect", self.zip({"x": {}}, "no.eval"))
+                path = self.file(name, content)
+                self.refused(message.format(name), "inspect", path)
+        self.refused("no.zip is a zip, not a log of Inspect; unpack it, or save it as CSV or JSONL",
+                     "inspect", self.zip({"x": {}}, "no.zip"))
         status, out, err = run("inspect", os.path.join(self.folder, "absent.eval"))
         self.assertEqual((status, out, err.startswith("error: cannot read ")), (1, "", True))
 
@@ -333,7 +447,7 @@ class InspectTest(ConvertTest):
                 ({"id": " ", "epoch": 1}, "' ', epoch 1: no task_id; name the case and the system"),
                 ({"id": "\ud800", "epoch": 1}, "'\\ud800', epoch 1: task_id '\\ud800' holds half a character (a lone "
                  "surrogate), which no file can carry; write the whole character"),
-                ({"id": 1, "epoch": "1"}, "1: epoch is '1', not a whole number; correct the file"),
+                ({"id": 1, "epoch": "1"}, "'1', epoch 1: epoch is '1', not a whole number; correct the file"),
                 ({"id": 1, "epoch": 1, "scores": []}, "'1', epoch 1: scores is [], not an object; correct the file"),
                 ({"id": 1, "epoch": 1, "scores": {"s": "C"}},
                  "'1', epoch 1: score 's': not an object; correct the file")):
@@ -350,15 +464,26 @@ class LmEvalTest(ConvertTest):
     def test_two_tasks_keep_their_documents_apart(self):
         one = self.samples({"doc_id": 0, "acc": 1.0}, name="samples_a_b_2026-01-01T00-00-00.000000.jsonl")
         two = self.samples({"doc_id": 0, "acc": 0.0}, name="samples_c_2026-01-01T00-00-00.000000.jsonl")
-        self.assertEqual([(row["task_id"], row["score"], row["tags"]) for row in self.rows("lm-eval", one, two)],
+        rows = self.rows("lm-eval", one, two, "--tag", "task")
+        self.assertEqual([(row["task_id"], row["score"], row["tags"]) for row in rows],
                          [("a_b/0", 1.0, {"task": "a_b"}), ("c/0", 0.0, {"task": "c"})])
 
     def test_hash_is_of_document_and_target_not_of_the_prompt(self):
-        row = {"doc_id": 0, "acc": 1, "doc_hash": "d", "target_hash": "t", "prompt_hash": "p"}
-        hashes = [self.rows("lm-eval", self.samples({**row, key: "other"}))[0]["input_sha256"]
-                  for key in ("resps", "prompt_hash", "target_hash", "doc_hash")]
+        row = {"doc_id": 0, "acc": 1, "doc": {"q": "x"}, "target": "t", "arguments": "p"}
+        hashes = [self.rows("lm-eval", self.samples({**row, key: value}))[0]["input_sha256"]
+                  for key, value in (("resps", []), ("arguments", "o"), ("target", "o"), ("doc", {"q": "y"}))]
         self.assertEqual([hashes.index(value) for value in hashes], [0, 0, 2, 3])
-        self.assertNotIn("input_sha256", self.rows("lm-eval", self.samples({**row, "doc_hash": None}))[0])
+        self.assertNotIn("input_sha256", self.rows("lm-eval", self.samples({**row, "doc": None}))[0])
+
+    def test_a_document_names_its_case_wherever_it_stands(self):
+        one, two = (self.samples(*({"doc_id": i, "acc": 1, "doc": {"question": text}} for i, text in enumerate(asked)),
+                                 name=name) for asked, name in (("xyx", "a.jsonl"), ("nxyx", "b.jsonl")))
+        rows = self.rows("lm-eval", f"a={one}", f"b={two}")
+        names = [row["task_id"] for row in rows]
+        self.assertEqual(names[:3], names[4:])
+        self.assertEqual(names[2], names[0] + " (2)")
+        rows = self.rows("lm-eval", f"a={one}", f"b={two}", "--id", "doc_id")
+        self.assertEqual([row["task_id"] for row in rows], [0, 1, 2, 0, 1, 2, 3])
 
     def test_nan_is_unscored_and_text_is_read(self):
         log = self.samples({"doc_id": 0, "m": float("nan")}, {"doc_id": 1, "m": "True"})
@@ -366,7 +491,7 @@ class LmEvalTest(ConvertTest):
         self.assertEqual([(row["score"], row.get("error")) for row in rows], [(None, "not scored: nan"), (1, None)])
 
     def test_a_second_run_has_its_seed(self):
-        self.assertEqual(self.rows("lm-eval", self.samples({"doc_id": 0, "acc": 1}), "--seed", "2")[0]["seed"], 2)
+        self.assertEqual(self.rows("lm-eval", self.samples({"doc_id": 0, "acc": 1}), "--run", "2")[0]["seed"], 2)
 
     def test_several_filters_or_metrics_without_a_choice_are_refused(self):
         path = GEN[0].removeprefix(DATA + os.sep)
@@ -374,8 +499,12 @@ class LmEvalTest(ConvertTest):
                      "lm-eval", GEN[0], "--metric", "exact_match")
         self.refused(f"{path}: no filter 'last'; choose with --filter one of: first, lower-majority",
                      "lm-eval", GEN[0], "--metric", "exact_match", "--filter", "last")
-        self.refused(f"{path}:1: no metric 'bleu'; choose with --metric one of: exact_match",  # of the whole task
+        self.refused(f"{path}:1: no metric 'bleu'; choose with --metric one of: exact_match; bleu is computed "
+                     "from all rows of the task at once",
                      "lm-eval", GEN[0], "--metric", "bleu", "--filter", "first")
+        whole = self.samples({"doc_id": 0, "acc": 1, "bleu": ["a", "b"], "metrics": ["acc", "bleu"]}, name="w.jsonl")
+        self.refused("w.jsonl:1: no metric 'bleu'; choose with --metric one of: acc; bleu is computed from all rows of "
+                     "the task at once", "lm-eval", whole, "--metric", "bleu")
         two = self.samples({"doc_id": 0, "acc": 1, "acc_norm": 0})
         name = os.path.basename(two)
         self.refused(f"{name}:1: several metrics; choose with --metric one of: acc, acc_norm", "lm-eval", two)
@@ -394,7 +523,7 @@ class LmEvalTest(ConvertTest):
     def test_an_old_log_with_unnamed_filters_is_refused(self):
         status, out, err = run("lm-eval", self.samples({"doc_id": 0, "acc": 1}, {"doc_id": 0, "acc": 0}))
         self.assertEqual((status, out), (1, ""))
-        self.assertIn(".jsonl:2: case 0, trial 1 of ", err)
+        self.assertIn(".jsonl:2: this trial of ", err)
 
 
 # === promptfoo ===
@@ -407,14 +536,55 @@ def result(test_number=0, prompt_number=0, **fields):
 
 
 class PromptfooTest(ConvertTest):
-    def results(self, *rows, version=3, **stats):
-        return self.file("results.json", {"results": {"version": version, "results": rows, "stats": stats}})
+    def results(self, *rows, version=3, repeat=None):
+        return self.file("results.json", {"evalId": "e", "results": {"version": version, "results": rows},
+                                          **({"runtimeOptions": {"repeat": repeat}} if repeat else {})})
 
     def test_repeats_are_told_from_tests_by_content(self):
         other = {"vars": {"q": "y"}, "assert": [{}]}  # a test of two variables repeats as x, y, x, y
         path = self.results(result(2), result(0), result(1, testCase=other), result(3, testCase=other))
-        rows = self.rows("promptfoo", path)
-        self.assertEqual([(row["task_id"], row["seed"]) for row in rows], [(0, 1), (1, 1), (0, 2), (1, 2)])
+        status, out, err = run("promptfoo", path)
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([(row["task_id"][:2], row["seed"]) for row in rows],
+                         [("x ", 1), ("y ", 1), ("x ", 2), ("y ", 2)])
+        self.assertIn("of tests alike in all, which are taken for repeats of one (trials: 2)\n", err)
+
+    def test_identical_tests_are_told_from_repeats_where_their_number_is_known(self):
+        rows = [result(number) for number in range(6)]
+        path = self.results(*rows, repeat=3)
+        status, out, err = run("promptfoo", path)
+        found = [(row["task_id"][-3:] == "(2)", row["seed"]) for row in map(json.loads, out.splitlines())]
+        self.assertEqual(found, [(False, 1), (False, 2), (False, 3), (True, 1), (True, 2), (True, 3)])
+        self.assertIn("note: cases that ask just what another asks, told apart by a number in brackets: 1\n", err)
+
+    def test_a_test_added_in_front_pairs_the_others_by_what_they_ask(self):
+        old, new = data("promptfoo-old.json"), data("promptfoo-new.json")
+        rows = self.rows("promptfoo", f"old={old}", f"new={new}")
+        log = self.file("t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        pair = trials.read_trial_logs([(None, log)], "old", "new")
+        with self.assertRaisesRegex(files.RunError, r"'old' lacks 1 of 5 cases \(teal [0-9a-f]{12}\): record .*--missing"):
+            trials.apply_missing(pair, "refuse")
+        both, excluded = trials.apply_missing(pair, "drop")
+        self.assertEqual([case.input for case in both.cases], ["blue", "green", "grey", "red"])
+        self.assertEqual(both.baseline.trials, both.candidate.trials)
+        self.assertEqual([row["case_id"][:5] for row in excluded], ["teal "])
+
+    def test_results_a_line_each_and_packed_ones_read_alike(self):
+        results = [result(), result(1, testCase={"vars": {"q": "y"}, "assert": [{}]})]
+        expected = run("promptfoo", self.results(*results))
+        text = "".join(json.dumps(row) + "\n" for row in results)
+        self.assertEqual(run("promptfoo", self.file("r.jsonl", text)), expected)
+        self.assertEqual(run("promptfoo", self.file("r.jsonl.gz", gzip.compress(text.encode()))), expected)
+        damaged = self.file("d.gz", gzip.compress(text.encode())[:-9])
+        self.refused("d.gz: damaged (Compressed file ended before the end-of-stream marker was reached); pack the file "
+                     "again", "promptfoo", damaged)
+
+    def test_tokens_of_graders_are_told_apart(self):
+        path = self.results(result(gradingResult={"pass": True, "tokensUsed": {"total": 70}},
+                                   response={"output": "x", "tokenUsage": {"total": 5}}))
+        status, out, err = run("promptfoo", path)
+        self.assertEqual(json.loads(out)["tokens"], 5)
+        self.assertIn("not the system's: graders: tokens 70, cost 0 USD\n", err)
 
     def test_a_failure_is_a_score_and_an_error_is_none(self):
         rows = self.rows("promptfoo", self.results(
@@ -445,9 +615,9 @@ class PromptfooTest(ConvertTest):
     def test_what_is_not_whole_or_not_known_is_refused(self):
         self.refused("results.json (format version 2, not known here): result 1: testIdx is missing; correct the file",
                      "promptfoo", self.results({"vars": {}}, version=2))
-        self.refused("x.json: JSON of another kind, not results of promptfoo; give what its --output wrote",
-                     "promptfoo", self.file("x.json", [1]))
-        self.refused("results.json: testIdx 0, promptIdx 1: case 0, trial 1 of 'echo' came before, in results.json: "
+        self.refused("x.json is samples of lm-eval, not an output file of promptfoo; python3 convert.py lm-eval x.json > "
+                     "trials.jsonl reads it", "promptfoo", self.file("x.json", {"doc_id": 0, "acc": 1}))
+        self.refused("results.json: testIdx 0, promptIdx 1: this trial of 'echo' came before, in results.json: "
                      f"testIdx 0, promptIdx 0; {ONCE}", "promptfoo", self.results(result(), result(0, 1)))
 
 
@@ -468,27 +638,112 @@ class CsvTest(ConvertTest):
             self.assertEqual([(row["task_id"], row["score"]) for row in rows], expected)
 
     def test_seeds_are_numbers_where_they_are_written_as_such(self):
-        for mark, name in ((";", ";"), ("\t", "tab")):
+        for mark, name in ((";", ";"), ("\t", "tab"), ("|", "|")):
             path = self.csv("task;run;model;correct\na;1;m;1\na;01;m;1\na;x;m;1\n".replace(";", mark))
-            rows = self.rows("csv", path, *CSV, "--delimiter", name)
-            self.assertEqual([row["seed"] for row in rows], [1, "01", "x"])
+            for given in (["--delimiter", name], []):
+                rows = self.rows("csv", path, *CSV, *given)
+                self.assertEqual([row["seed"] for row in rows], [1, "01", "x"])
+
+    def test_one_file_a_run_is_named_on_the_command_line(self):
+        paths = [data("export-a.csv"), data("export-b.csv")]
+        named = [f"{name}={path}" for name, path in zip(("old", "new"), paths)]
+        columns = ["--case", "example_id", "--score", "feedback.correctness", "--error", "error",
+                   "--input", "inputs.question", "--output", "outputs.answer", "--measure", "latency_s=execution_time"]
+        rows = self.rows("table", *named, *columns)
+        apart = [row for name, path in zip(("old", "new"), paths)
+                 for row in self.rows("table", path, "--config", name, *columns)]
+        self.assertEqual(rows, apart)
+        self.assertEqual([(row["config"], row["task_id"], row["score"], row.get("latency_s")) for row in rows][:4],
+                         [("old", "e1", 1, 0.51), ("old", "e2", 0, 0.42), ("old", "e3", None, None), ("new", "e1", 1, 0.51)])
+        self.assertEqual((rows[1]["input"], rows[1]["output"]), ("3+3", "7"))
+        by_input = self.rows("table", *named, *columns[2:])
+        self.assertEqual([row["task_id"] for row in by_input[:3]], [row["task_id"] for row in by_input[3:]])
+        again = self.rows("table", paths[0], "--config", "old", "--run", "2", *columns)
+        self.assertEqual({row["seed"] for row in again}, {2})
+        self.refused("--measure cost: choose of cost_usd, latency_s, tokens, as in latency_s=COLUMN",
+                     "table", *named, *columns, "cost=x")
+
+    def test_a_run_named_like_a_column_is_refused(self):
+        self.refused("--config model: it names the run itself; --config-column model reads that column",
+                     "csv", data("scores.csv"), "--case", "task", "--config", "model", "--score", "correct")
+
+    def test_a_name_is_no_name_where_a_file_is_called_so(self):
+        path = self.file("a=b.csv", "task,correct\nx,1\n")
+        self.assertEqual(self.rows("table", path, "--case", "task", "--score", "correct", "--config", "m")[0]["config"], "m")
+
+    def test_words_are_scores_where_that_is_said(self):
+        path = self.csv("id,s\na,pass\nb,FAIL\nc,0.5\n")
+        rows = self.rows("table", f"m={path}", "--case", "id", "--score", "s", "--map", "pass=1", "fail=0")
+        self.assertEqual([row["score"] for row in rows], [1, 0, 0.5])
+        status, out, err = run("table", f"m={path}", "--case", "id", "--score", "s", "--tag", "s")
+        self.assertEqual((status, out), (1, ""))
+
+    def test_json_of_any_shape_is_a_table(self):
+        items = [{"id": "a", "r": {"score": [1, 0.5]}}, {"id": "b", "r": {"score": [0, 0.25]}}]
+        text = "".join(json.dumps(item) + "\n" for item in items)
+        for number, (content, more) in enumerate((
+                (text, ()), (json.dumps(items), ()), (json.dumps(items, indent=2), ()), ("\ufeff" + text, ()),
+                (json.dumps({"x": [1], "in": {"rows": items}}), ("--rows", "in.rows")),
+                (json.dumps({item["id"]: item for item in items}), ("--rows", ".")),
+                (json.dumps({"columns": ["id", "r"], "data": [[item["id"], item["r"]] for item in items]}),
+                 ("--rows", "data")),
+                (text + '{"id": "c", "kind": "spec"}\n', ("--where", "kind=null")))):
+            path = self.file(f"{number}.json", content)
+            rows = self.rows("table", f"m={path}", "--case", "id", "--score", "r.score.1", *more)
+            self.assertEqual([(row["task_id"], row["score"]) for row in rows], [("a", 0.5), ("b", 0.25)])
+        self.refused("r.json:1: no column 'x'; there are: id, r", "table", "m=" + self.file("r.json", text), "--case", "id",
+                     "--score", "x")
+
+    def test_lists_of_names_are_rows_of_one_score(self):
+        path = self.file("r.json", {"resolved_ids": ["a", "b"], "unresolved_ids": ["c"], "error_ids": []})
+        rows = self.rows("table", f"m={path}", "--rows", "resolved_ids=1", "unresolved_ids=0", "--case", "value",
+                         "--score", "score")
+        self.assertEqual([(row["task_id"], row["score"]) for row in rows], [("a", 1), ("b", 1), ("c", 0)])
 
     def test_bad_tables_are_refused_by_line(self):
         head = "task,run,model,correct\n"
         for content, message in (
-                ("task,run,model\n", ":1: no columns 'correct'; there are: task, run, model"),
-                ("", ":1: no columns 'task'; there are: none"),
-                ("task,task,run,model,correct\n", ":1: 2 columns 'task'; there are: task, task, run, model, correct"),
-                (head + "a,1,m,1\na,2,m\n", ":3: 3 cells, but 4 columns; correct the line"),
-                (head + "a,1,m,1,\n", ":2: 5 cells, but 4 columns; correct the line"),
+                ("task,run,model\na,1,m\n", ":2: no column 'correct'; there are: task, run, model"),
+                ("task,task,run,model,correct\na,b,1,m,1\n", ":2: field 'task' is None and names nothing; fill it in, or "
+                 "choose one of: run, model, correct"),
+                (head + "a,1,m,1\na,2,m\n", ":3: 3 cells, but 4 columns; correct the line, or give --delimiter"),
+                (head + "a,1,m,1,\n", ":2: 5 cells, but 4 columns; correct the line, or give --delimiter"),
                 (head + "a,,m,1\n", ":2: run is blank; fill it in"),
-                (head + "a,1,m,passs\n", ":2: score 'passs' is no number, true or false; correct it"),
-                (head + "a,1,m,nan\n", ":2: score 'nan' is no number, true or false; correct it"),
+                (head + "a,1, ,1\n", ":2: field 'model' is ' ' and names nothing; fill it in, or choose one of: task, run, "
+                 "model, correct"),
+                (head + "a,1,m,passs\n", f":2: score 'passs' {NO_NUMBER}"),
+                (head + "a,1,m,nan\n", f":2: score 'nan' {NO_NUMBER}"),
                 (head + "a,1,m,\"1\n", ":2: unexpected end of data; correct the quotes, or give --delimiter"),
                 (head + "a,1,m,1\nb,1,m,1\na,1,m,0\n",
-                 f":4: case 'a', trial 1 of 'm' came before, in t.csv:2; {ONCE}")):
+                 f":4: this trial of 'm' came before, in t.csv:2; {ONCE}")):
             with self.subTest(content):
                 self.refused("t.csv" + message, "csv", self.csv(content), *CSV)
+        self.refused("no trial in the files given; give logs that hold samples", "csv", self.csv(""), *CSV)
+        self.refused("t.csv:2: no name for this run; name it with NAME=FILE or --config NAME, or a column of names with "
+                     "--config-column", "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
+        self.refused("t.csv is a zip, not a table; unpack it, or save it as CSV or JSONL",
+                     "table", self.csv(b"PK\3\4xx"), *CSV)
+
+
+class RecipeTest(ConvertTest):
+    """The commands of the manual for the results of other tools, whose rows nobody prints there."""
+
+    def test_each_gives_the_trials_that_the_file_holds(self):
+        expected = {
+            "swe-bench.json": [("shop__mail-9", 0), ("shop__cart-101", 1), ("shop__cart-117", 0), ("shop__mail-30", 0)],
+            "swe-bench-report.json": [("shop__cart-101", 1)],
+            "tau-bench.json": [(0, 1), (0, 0), (1, None), (1, 1)],
+            "openai-evals.jsonl": [("capitals.dev.0", 1), ("capitals.dev.1", 0)],
+            "deepeval.json": [("How do I return a shirt? c03bf9bb3b2d", 0.8), ("Where is my order? 2bcaefe7e7ae", 0.1)],
+            "mlflow.json": [("What is a run? 862819b08005", 1), ("What is a tag? c8a0fe756c17", 0)],
+            "export-a.csv": [("e1", 1), ("e2", 0), ("e3", None), ("e1", 1), ("e2", 1), ("e3", 1)],
+            "braintrust.jsonl": [("2+2 df21e51a40ba", 1), ("3*3 bd79e1e743cc", 0.6)]}
+        commands = [shlex.split(line.partition(" > ")[0])[3:] for line in read(
+            os.path.join(HERE, "docs", "trial-logs.md")).splitlines() if line.startswith("$ python3 convert.py table ")]
+        self.assertEqual([os.path.basename(argv[1]) for argv in commands], list(expected))
+        for argv, rows in zip(commands, expected.values(), strict=True):
+            argv = [text.replace("=tests/", f"={HERE}/tests/") for text in argv]
+            self.assertEqual([(row["task_id"], row["score"]) for row in self.rows(*argv)], rows)
 
 
 # === Command line ===
@@ -496,8 +751,8 @@ class CsvTest(ConvertTest):
 
 class CommandTest(ConvertTest):
     def test_a_field_that_no_trial_has_is_refused(self):
-        self.refused("no trial has a field 'lang' for --tag or --cluster; there are: hard, language, level, listed, "
-                     "nested, nothing, ratio", "inspect", data("inspect-v1.eval"), "--tag", "lang")
+        self.refused("no trial has a field 'lang' for --tag or --cluster; there are: hard, id, language, level, listed, "
+                     "model, nested, nothing, ratio, task", "inspect", data("inspect-v1.eval"), "--tag", "lang")
 
     def test_process_prints_rows_only_and_tells_its_status(self):
         def process(*argv):

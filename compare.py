@@ -426,7 +426,7 @@ def other_load(baseline: dict[str, Any], candidate: dict[str, Any]) -> str | Non
         return f"recorded with {workers[0]} and {workers[1]} workers"
     counts = [[(row["metadata"].get("eval_duration"), row["metadata"].get("eval_count")) for row in run["results"]]
               for run in (baseline, candidate)]
-    known = [[pair for pair in run if all(type(value) is int and value > 0 for value in pair)] for run in counts]
+    known = [[pair for pair in run if all(type(value) is int and 0 < value < 2**63 for value in pair)] for run in counts]
     weights = [str(run["manifest"]["system"].get("model")).rpartition("@")[2] for run in (baseline, candidate)]
     if weights[0] != weights[1] or not all(known):
         return None

@@ -21,10 +21,11 @@ if sys.version_info < (3, 11):
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
+import contextlib
 import hashlib
 import importlib
+import importlib.machinery
 import json
-import pkgutil
 import platform
 import time
 from collections import Counter
@@ -32,8 +33,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from core.files import (
-    LIST, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_outputs, command_parser,
-    decode, expect, identify, json_line, kind_of, line_of, parse_json, read_bytes, stream_of, write,
+    LIST, NULL, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_outputs,
+    command_parser, decode, expect, identify, json_line, kind_of, line_of, parse_json, read_bytes, stream_of, write,
 )
 from core.files import read_json as read_json
 
@@ -178,10 +179,28 @@ def check_cases(case_set: CaseSet, task: Task, where: str) -> None:
                 raise CaseError(f"{where}: case {case.id!r}: expected is {error}; correct it for {task.name}") from None
 
 
-def _module(name: str, what: str) -> Any:
+def _source(name: str) -> bytes:
+    """Return the source of the module that a name would import; nothing of it is run. Raises RunError for none."""
+    _see_working_folder()
+    folders, spec, parts = None, None, name.split(".")
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        for end in range(1, len(parts) + 1):
+            spec = importlib.machinery.PathFinder.find_spec(".".join(parts[:end]), folders)
+            folders = list(spec.submodule_search_locations or ()) if spec else []
+        if spec and spec.origin and spec.origin.endswith(".py"):
+            return bytes(spec.loader.get_data(spec.origin))  # type: ignore[union-attr]  # out of a zip, too
+    raise RunError(f"cannot import the task {name!r}: there is no source file of it; "
+                   "name a Python module of this folder, without .py")
+
+
+def _see_working_folder() -> None:
     folder = os.getcwd()
     if folder not in sys.path:
         sys.path.append(folder)  # last: a user's own module beside the data, never in place of one of ours
+
+
+def _module(name: str, what: str) -> Any:
+    _see_working_folder()
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
@@ -189,13 +208,16 @@ def _module(name: str, what: str) -> Any:
                        "name a Python module of this folder, without .py") from error
 
 
-def load_task(name: str) -> Task:
+def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> Task:
     """Return the task that a module holds: GRADERS {name: (version, grade)}, check_expected, check_answer.
 
     A grade function takes (expected, answer) and returns whether it passes, or NotImplemented where the case asks for
     something else. Both checks raise ValueError. A module
     with an exception named Rejection lets its systems refuse an input; one with SCHEMA says what JSON an answer is.
     """
+    sha256 = hashlib.sha256(_source(name)).hexdigest()
+    if run:  # what a log from somewhere names is run only if it is what the log was recorded with
+        _refuse_other(run, "task", name, sha256, where)
     module = _module(name, "the task")
     for attribute in ("GRADERS", "check_expected", "check_answer"):
         if not hasattr(module, attribute):
@@ -205,11 +227,7 @@ def load_task(name: str) -> Task:
             isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and callable(pair[1])
             for pair in graders.values())):
         raise RunError(f"the task {name!r}: GRADERS is not {{name: (version, function)}} with at least one; correct it")
-    source = getattr(module, "__file__", None) or ""
-    if not source.endswith(".py"):
-        raise RunError(f"the task {name!r} has no source file to identify it by; put it in a .py file")
-    text = pkgutil.get_data(name, os.path.basename(source)) or b""  # out of a zip, too
-    return Task(name, hashlib.sha256(text).hexdigest(), graders, module.check_expected,
+    return Task(name, sha256, graders, module.check_expected,
                 module.check_answer, getattr(module, "Rejection", NoRejection), getattr(module, "SCHEMA", None))
 
 
@@ -322,21 +340,25 @@ def verdict_of(said: dict[str, bool]) -> str:
 # === Logs ===
 
 _NAMED = {"name": TEXT, "sha256": TEXT}
-_RUN = {"case_set": _NAMED, "task": _NAMED, "splits": LIST, "trials": WHOLE, "system": _SYSTEM}
+_RUN = {"case_set": _NAMED, "task": _NAMED, "splits": LIST, "trials": WHOLE, "system": _SYSTEM,
+        "workers": (WHOLE, NULL), "extended": (LIST, NULL), "seeds": (TEXT, NULL)}
 _HEADER = _RUN | {"tool_version": TEXT, "started_at": TEXT, "python": TEXT, "platform": TEXT}
-_MANIFEST = _RUN | {"graders": TABLE}
-_TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE}
-_ROW = {"case_id": TEXT, "split": TEXT, "trial": WHOLE, "verdict": TEXT, "graders": TABLE, "metadata": TABLE}
+_MANIFEST = _RUN | {"graders": TABLE, "log": (TABLE, NULL), "shards": (LIST, NULL)}
+_TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE, "at": (TEXT, NULL),
+          "elapsed_s": (WHOLE, float, NULL)}
+_ROW = _TRIAL | {"split": TEXT, "seed": (WHOLE, NULL), "verdict": TEXT, "graders": TABLE}
 _CHANGED = "the log was changed after recording, take the original or record it again"
 
 
 def _check_run(value: dict[str, Any], fields: dict[str, Any], where: str) -> None:
     """Raise RunError unless value, a log's header or a record's manifest, says what was run."""
     check_fields(value, fields, where)
-    if not value["splits"] or not all(split in SPLITS for split in value["splits"]):
-        raise RunError(f"{where}: splits {value['splits']} are not of {', '.join(SPLITS)}; correct the file")
-    if value["trials"] < 1:
-        raise RunError(f"{where}: trials is {value['trials']}, and a run has at least one; correct the file")
+    splits = value["splits"]
+    if not splits or not all(split in SPLITS and splits.count(split) == 1 for split in splits):
+        raise RunError(f"{where}: splits {splits!r:.60} are not of {', '.join(SPLITS)}, each once; correct the file")
+    for name, number in [("trials", value["trials"]), *(("extended", count) for count in value.get("extended") or ())]:
+        if type(number) is not int or number < 1:
+            raise RunError(f"{where}: {name} is {number!r:.60}, and a run has at least one; correct the file")
 
 
 def run_header(case_set: CaseSet, task: Task, splits: Sequence[str], trials: int, system: Any, server: Any,
@@ -396,7 +418,7 @@ def parse_log(data: bytes, where: str) -> Log:
         elif end is not None:
             raise RunError(f"{here}: a line after the end line; {_CHANGED}")
         elif kind == "trial" and changed is None:
-            _check_outcome(value, here)
+            _check_outcome(value, _TRIAL, here)
             _add(trials, value, here, _CHANGED)
             places.append(number)
             seed = trial_seed(value["trial"], value["case_id"], rule)
@@ -416,8 +438,8 @@ def parse_log(data: bytes, where: str) -> Log:
                changed, end, torn)
 
 
-def _check_outcome(value: dict[str, Any], where: str) -> None:
-    check_fields(value, _TRIAL, where)
+def _check_outcome(value: dict[str, Any], fields: dict[str, Any], where: str) -> None:
+    check_fields(value, fields, where)
     if ("output" in value) == ("error" in value):
         raise RunError(f"{where}: a trial has either an output or an error; correct the file")
     if "error" in value:
@@ -519,9 +541,9 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, task_changed: boo
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = logs[0].header
-    _refuse_other(header, "case_set", case_set, logs[0].name)
+    _refuse_other(header, "case_set", case_set.name, case_set.sha256, logs[0].name)
     if not task_changed:
-        _refuse_other(header, "task", task, logs[0].name)
+        _refuse_other(header, "task", task.name, task.sha256, logs[0].name)
     trials: dict[Unit, dict[str, Any]] = {}
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard", "workers"))
@@ -534,12 +556,12 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, task_changed: boo
     return make_record(header, case_set, task, trials, logs)
 
 
-def _refuse_other(run: dict[str, Any], what: str, ours: CaseSet | Task, where: str) -> None:
+def _refuse_other(run: dict[str, Any], what: str, name: str, sha256: str, where: str) -> None:
     """Raise RunError unless a run was made with this case set or task."""
     theirs = run[what]["sha256"]
-    if theirs != ours.sha256:
+    if theirs != sha256:
         raise RunError(f"{where} was made with {what.replace('_', ' ')} {run[what]['name']} sha256 {theirs[:16]}, and "
-                       f"{ours.name} has {ours.sha256[:16]}; give the version it was made with, or record again"
+                       f"{name} has {sha256[:16]}; give the version it was made with, or record again"
                        + (" (replay --task-changed grades with the task of today)" if what == "task" else ""))
 
 
@@ -596,27 +618,54 @@ def read_record(path: str) -> dict[str, Any]:
     return dict(value)
 
 
-def check_record(record: dict[str, Any], where: str) -> None:
-    """Raise RunError unless rows are whole, verdicts follow from graders, and the summary follows from the rows."""
+def check_record(record: dict[str, Any], where: str, case_set: CaseSet | None = None) -> None:
+    """Raise RunError unless rows are whole, verdicts follow from graders, and the summary follows from the rows.
+
+    With a case set also unless it was made with that, and a rejection passes where the case expects one, only there.
+    """
     check_fields(record, {"manifest": TABLE, "summary": TABLE, "results": LIST}, where)
     manifest = record["manifest"]
     if manifest.get("record_version") != RECORD_VERSION:
         raise RunError(f"{where}: record_version {manifest.get('record_version')!r}; this version reads "
                        f"{RECORD_VERSION!r}, replay the log again")
     _check_run(manifest, _MANIFEST, f"{where}: manifest")
+    for log in [*filter(None, [manifest.get("log")]), *(manifest.get("shards") or ())]:
+        check_fields(log, _NAMED, f"{where}: manifest: log")
+    if case_set:
+        _refuse_other(manifest, "case_set", case_set.name, case_set.sha256, where)
+    expected = {case.id: case.expected for case in case_set.cases} if case_set else None
     trials: dict[Unit, dict[str, Any]] = {}
+    seeds: dict[tuple[str, int], int] = {}
     for number, row in enumerate(record["results"], start=1):
         here = f"{where}: result {number}"
-        check_fields(row, _ROW, here)
-        _check_outcome({**row, "seed": 0} if row.get("seed") is None else row, here)
-        said = {} if row.get("error", {}).get("type", "Rejection") != "Rejection" else row["graders"]
-        if row["verdict"] != verdict_of(said):
-            raise RunError(f"{here}: verdict {row['verdict']!r} where its graders say {verdict_of(said)!r}; "
-                           "replay the log again")
+        _check_outcome(row, _ROW, here)
+        _check_verdict(row, manifest, here, expected and expected.get(row["case_id"]))
         _add(trials, row, here, "replay the log again")
+        seed = row.get("seed")
+        if seed is not None and seeds.setdefault((row["case_id"], seed), row["trial"]) != row["trial"]:
+            raise RunError(f"{here}: case {row['case_id']!r} has seed {seed} in two trials; replay the log again")
     check_trials(trials, list(dict.fromkeys(case_id for case_id, _ in trials)), manifest["trials"], where)
     if record["summary"] != summarize(record["results"]):
         raise RunError(f"{where}: the summary does not follow from the results; replay the log again")
+
+
+def _check_verdict(row: dict[str, Any], manifest: dict[str, Any], where: str, expected: Any) -> None:
+    """Raise RunError unless a row's verdict follows from its graders, and a rejection from what the case expects."""
+    said, kind = row["graders"], row.get("error", {}).get("type")
+    wanted = expected == REJECTED and "rejection" in manifest["graders"]
+    if kind == "Rejection" or wanted and not kind:
+        asked = {"rejection": bool(kind) and (wanted if expected is not None else said.get("rejection"))}
+    else:
+        asked = {} if kind else {name: value for name, value in said.items() if name != "rejection" or not value}
+    if row["verdict"] != verdict_of(asked) or said != asked:
+        raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(asked)!r} "
+                       f"({said!r:.80}); replay the log again")
+    if not all(name in manifest["graders"] and isinstance(value, bool) for name, value in said.items()):
+        raise RunError(f"{where}: graders {said!r:.80} are not of the manifest's, each true or false; "
+                       "replay the log again")
+    if row["split"] not in manifest["splits"]:
+        raise RunError(f"{where}: split {row['split']!r:.40} is none of the run's splits, "
+                       f"{' and '.join(manifest['splits'])}; replay the log again")
 
 
 def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet,
@@ -627,8 +676,7 @@ def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseS
     """
     records = (baseline, candidate)
     for record, name in zip(records, names):
-        check_record(record, name)
-        _refuse_other(record["manifest"], "case_set", case_set, name)
+        check_record(record, name, case_set)
     alike = ("case_set", "task", "graders", "splits", "trials")
     one, other = ({field: record["manifest"][field] for field in alike} for record in records)
     refuse_difference(one, other, names)
@@ -716,7 +764,8 @@ def cmd_run(args: argparse.Namespace) -> None:
 def cmd_replay(args: argparse.Namespace) -> None:
     check_outputs([("a run record", args.out)], [args.cases, *args.logs])
     case_set, logs = load_cases(args.cases), [read_log(path) for path in args.logs]
-    task = load_task(logs[0].header["task"]["name"])
+    header = logs[0].header
+    task = load_task(header["task"]["name"], None if args.task_changed else header, logs[0].name)
     check_cases(case_set, task, args.cases)
     save(replay(logs, case_set, task, args.task_changed), args.out)
 
@@ -735,7 +784,7 @@ def cmd_check(args: argparse.Namespace) -> None:
                 + _extended(log.header))
     elif kind == "a run record":
         record = read_record(args.file)
-        check_record(record, args.file)
+        check_record(record, args.file, load_cases(args.cases) if args.cases else None)
         says = f"a sound run record: {format_counts(record)}" + _extended(record["manifest"])
     else:
         case_set = load_cases(args.file)
@@ -774,6 +823,7 @@ def build_parser() -> argparse.ArgumentParser:
                      "python3 harness.py check recorded/my.jsonl")
     check.add_argument("file", metavar="FILE", help="a case set, a log or a run record")
     check.add_argument("--task", default="triage_task", metavar="MODULE", help="for a case set (default: %(default)s)")
+    check.add_argument("--cases", metavar="FILE", help="for a run record: the case set it was made with")
     for verb, command in ((run, cmd_run), (again, cmd_replay), (check, cmd_check)):
         verb.set_defaults(command=command)
         if verb is not check:

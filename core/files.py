@@ -405,23 +405,27 @@ class Appender:
 # === Fields ===
 
 
-TEXT, WHOLE, TABLE, LIST = str, int, dict, list
-_WORDS = {TEXT: "text", WHOLE: "a whole number", TABLE: "an object", LIST: "a list"}
+TEXT, WHOLE, TABLE, LIST, NULL = str, int, dict, list, type(None)
+_WORDS = {TEXT: "text", WHOLE: "a whole number", float: "a number", TABLE: "an object", LIST: "a list", NULL: "null"}
 
 
 def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[Exception] = RunError) -> None:
-    """Raise error unless value is an object with these fields, each of the kind named beside it, or with its fields."""
+    """Raise error unless value is an object with these fields, each of the kind named beside it, or with its fields.
+
+    A field of several kinds, a tuple, may be missing where one of them is NULL.
+    """
     if not isinstance(value, dict):
         raise error(f"{where}: not an object; correct the file")
-    for field, kind in fields.items():
-        if field not in value:
-            raise error(f"{where}: {field} is missing; correct the file")
-        inner = isinstance(kind, dict)
-        kind = TABLE if inner else kind
-        if not isinstance(value[field], kind) or isinstance(value[field], bool):
-            raise error(f"{where}: {field} is {value[field]!r:.60}, not {_WORDS[kind]}; correct the file")
-        if inner:
-            check_fields(value[field], fields[field], f"{where}: {field}", error)
+    for field, wanted in fields.items():
+        kinds = wanted if isinstance(wanted, tuple) else (TABLE if isinstance(wanted, dict) else wanted,)
+        found = value.get(field)
+        if not isinstance(found, kinds) or isinstance(found, bool):
+            if field not in value:
+                raise error(f"{where}: {field} is missing; correct the file")
+            words = " or ".join(_WORDS[kind] for kind in kinds)
+            raise error(f"{where}: {field} is {found!r:.60}, not {words}; correct the file")
+        if isinstance(wanted, dict):
+            check_fields(found, wanted, f"{where}: {field}", error)
 
 
 # === The manners of a command ===

@@ -396,6 +396,21 @@ class BadModuleTest(FolderTest):
             self.refused(*self.run_rules("--task", name), says=f"cannot import the task {name!r}")
             self.refused("check", "cases.json", "--task", name, says=f"cannot import the task {name!r}")
 
+    def test_the_task_that_a_log_names_is_run_only_if_it_is_the_one_it_was_recorded_with(self):
+        os.mkdir("package")
+        self.save("package/__init__.py", "open('package-ran', 'w')\n")
+        self.save("package/task.py", f"{self.TASK}open('ran', 'w')\n")
+        own = self.module(f"{self.TASK}open('ran', 'w')\n")
+        for name in (own, "package.task", "package", "antigravity", "no.such", "..", "sys"):
+            self.save("log.jsonl", sealed([header(task={"name": name, "sha256": "0" * 64}), *rows()]))
+            before = set(sys.modules)
+            self.refused(*self.replay(), says=name)
+            self.assertFalse({"antigravity", "package", own} & (set(sys.modules) - before))
+        self.save("log.jsonl", sealed([header(task={"name": own, "sha256": hashlib.sha256(
+            self.load(f"{own}.py")).hexdigest()}), *rows()]))
+        self.assertEqual(self.command(*self.replay())[0], 0)
+        self.assertTrue(os.path.exists("ran"))
+
     def test_a_system_that_is_not_named_as_one(self):
         for name in ("triage_task", "triage_task:", ":rules", ""):
             self.refused(*self.run_rules(system=name), says=f"the system {name!r} is not named as module:attribute")
@@ -420,7 +435,8 @@ class BadModuleTest(FolderTest):
         for field in ("GRADERS", "check_expected", "check_answer"):
             name = self.module(f"{self.TASK}del {field}\n")
             self.refused(*self.run_rules("--task", name), says=f"the task {name!r} has no {field}")
-        self.refused(*self.run_rules("--task", "sys"), says="the task 'sys' has no GRADERS")
+        self.refused(*self.run_rules("--task", "sys"), says="there is no source file of it")
+        self.refused(*self.run_rules("--task", "string"), says="the task 'string' has no GRADERS")
 
     def test_graders_of_another_shape(self):
         for graders in ("{}", "[]", "{'same': len}", "{'same': ('1',)}", "{'same': (1, len)}", "{'same': ('1', 2)}"):
@@ -822,7 +838,7 @@ class RecordTest(FolderTest):
                     lambda record: record["results"][0].update({"verdict": "fail"}))
         self.refuse("result 3: verdict 'fail' where its graders say 'pass'",
                     lambda record: record["results"][2]["graders"].update({"category": True}))
-        self.refuse("result 4: verdict 'incomplete' where its graders say 'pass'",
+        self.refuse("result 4: verdict 'incomplete' where its graders say 'fail'",
                     lambda record: record["results"][3]["graders"].update({"category": True}) or
                     record["results"][3].update({"error": {"type": "Rejection", "message": "x"}}))
         self.refuse("result 4: verdict 'pass' where its graders say 'incomplete'",
@@ -858,6 +874,49 @@ class RecordTest(FolderTest):
                     lambda record: record["results"][0].pop("output"))
         self.refuse("result 1: seed is '1001'", lambda record: record["results"][0].update({"seed": "1001"}))
         self.refuse("result 2: error: not an object", lambda record: record["results"][1].update({"error": None}))
+
+    def test_all_that_is_used_is_checked(self):
+        for field, value, said in (
+                ("log", {"name": "x"}, "manifest: log: sha256 is missing"), ("log", "x", "not an object or null"),
+                ("log", [1], "log is [1]"), ("shards", [5], "log: not an object"), ("shards", 5, "shards is 5"),
+                ("shards", [{"name": 1, "sha256": "2"}], "name is 1, not text"),
+                ("splits", ["dev", "dev"], "each once"),
+                ("splits", ["heldout"], "split 'dev' is none of the run's splits, heldout"), ("splits", [["dev"]], "splits [['dev']]"),
+                ("workers", "2", "workers is '2'"), ("extended", [0], "extended is 0"),
+                ("extended", ["x"], "extended is 'x'"),
+                ("graders", {"category": "1"}, "'needs_human': True} are not of the manifest's")):
+            self.refuse(said, lambda record, field=field, value=value: record["manifest"].update({field: value}))
+        for field, value, said in (
+                ("at", [5], "at is [5], not text or null"), ("elapsed_s", "1", "not a whole number or a number"),
+                ("split", "heldout", "split 'heldout' is none of the run's"), ("seed", 1002, "case 'a' has seed 1002 in two"),
+                ("graders", {"category": True, "flavour": True}, "are not of the manifest's"),
+                ("graders", {"rejection": True}, "verdict 'pass' where its graders say 'incomplete'")):
+            self.refuse(said, lambda record, field=field, value=value: record["results"][0].update({field: value}))
+
+    def test_a_rejection_is_held_against_what_the_case_expects(self):
+        def forged(number, **changed):
+            record = copy.deepcopy(self.good)
+            row = record["results"][number]
+            for came in ("error", "output"):
+                row.pop(came, None)
+            row.update(changed)
+            record["summary"] = harness.summarize(record["results"])
+            self.save("record.json", harness.record_text(record))
+            return record
+
+        cases = harness.load_cases("cases.json")
+        wrong = "result [0-9]: verdict '[a-z]*' where its graders say '(pass|fail)'"
+        for number, changed in ((0, {"error": REFUSED, "verdict": "pass", "graders": {"rejection": True}}),
+                                (4, {"error": REFUSED, "verdict": "fail", "graders": {"rejection": False}}),
+                                (4, {"output": BILLING, "verdict": "pass", "graders": {"category": True}})):
+            record = forged(number, **changed)
+            with self.subTest(number), self.assertRaisesRegex(RunError, wrong):
+                harness.compare(self.good, record, cases)
+            self.refused("check", "record.json", "--cases", "cases.json", says="where its graders say")
+        forged(0, error=REFUSED, verdict="fail", graders={"rejection": False})
+        self.assertEqual(self.command("check", "record.json", "--cases", "cases.json")[0], 0)
+        self.save("other.json", CASES_TEXT + " ")
+        self.refused("check", "record.json", "--cases", "other.json", says="was made with case set demo-cases")
 
     def test_a_row_without_a_seed_is_allowed(self):
         for row in self.good["results"]:

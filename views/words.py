@@ -471,6 +471,8 @@ class Words:
         """Return all intervals that do not decide, and what they say."""
         overall, noise, largest = self.overall, self.all["noise_floor"], self.all["noise_floor"]["largest_difference"]
         cases, floor = many(overall["cases"], "case"), None if largest is None else [-largest, largest]
+        if self.all["shared_luck"]["withheld"]:
+            cases += ", too narrow here: trials of different cases move together"
         rows = [("By source, bootstrap", overall["source_cluster_interval_95"],
                  (many(overall["source_groups"], "source"), overall["source_cluster_method"])),
                 ("By case, bootstrap", overall["exact_interval_95"], (cases, overall["exact_method"])),

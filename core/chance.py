@@ -165,7 +165,8 @@ def _luck(scores: Scores) -> Record:
 
 def _squares(values: Sequence[Number]) -> float:
     """Return the sum of squared distances from the mean."""
-    return float(sum(value * value for value in values) - Fraction(sum(values)) ** 2 / len(values))
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values)
 
 
 def chi_squared_tail(value: float, df: int) -> float:
@@ -210,17 +211,17 @@ def very_cases(pair: Pair, paired: bool, luck: Record) -> VeryCases:
     units, variances, alike = [], [], alike_trials(pair)
     for before, after, *trials in zip(*rows, *(side.trials for side in pair.sides)):
         each = [int((c - b) * whole) for b, c in zip(before, after)]
-        parts = [[each[t] for t in numbers if t < len(each)] for numbers in alike]
-        variances.append(_variance_of_mean([part for part in parts if part]))
+        parts = [part for numbers in alike if (part := [each[t] for t in numbers if t < len(each)])]
+        variances.append(_variance_of_mean(parts))
         if len(each) > 1 and all(map(_alike, trials)):
             parts = [each]
-        units.append([sum(part) * most // len(each) for part in parts if part])
+        units.append([sum(part) * most // len(each) for part in parts])
     return VeryCases(units, whole * most, None, [v and v / whole ** 2 for v in variances], reason)
 def _variance_of_mean(parts: Sequence[Sequence[Number]]) -> float | None:
     """Return the variance of the mean of all trials, where those of one part are one draw; None of a single draw."""
     if len(parts) < 2:
         return None
-    squares = _squares([Fraction(sum(part)) / len(part) for part in parts])
+    squares = _squares([sum(part) / len(part) for part in parts])
     trials = sum(map(len, parts))
     return squares / (len(parts) - 1) * sum(len(part) ** 2 for part in parts) / trials ** 2
 
@@ -373,9 +374,9 @@ def consistency(pair: Pair) -> Record:
         always = sum(passes == trials for passes, trials in side)
         never = sum(not passes for passes, _ in side)
         found[name] = {"always": always, "sometimes": len(side) - always - never, "never": never, "pass_hat_k": powers}
-    unsteady = [{case.id for case, (passes, trials) in zip(pair.cases, side) if 0 < passes < trials} for side in counts]
-    for name, new, old in (("newly_unsteady", *unsteady[::-1]), ("newly_steady", *unsteady)):
-        found[name] = [case.id for case in pair.cases if case.id in new - old]
+    for name, (old, new) in (("newly_unsteady", counts), ("newly_steady", counts[::-1])):
+        found[name] = [case.id for case, before, after in zip(pair.cases, old, new)
+                       if 0 < after[0] < after[1] and not 0 < before[0] < before[1]]
     return found | {"reason": None if most > 1 else "one trial a case: none can pass only sometimes"}
 
 

@@ -571,5 +571,5 @@ def add_verb(verbs: Any, name: str, what: str, example: str) -> argparse.Argumen
 
 
 def _help_texts(what: str, example: str) -> dict[str, Any]:
-    shown = f"\n\nexample:\n    {example}" if example else ""
+    shown = f"\n\nexample:\n    {' '.join(example.split())}" if example else ""
     return {"description": textwrap.fill(what, 79) + shown, "formatter_class": argparse.RawDescriptionHelpFormatter}

@@ -46,7 +46,7 @@ def opened(path: str) -> Iterator[TextIO]:
         with open_input(path) as plain:  # once: it may be a pipe
             file = io.BufferedReader(plain.raw, HEAD)
             if file.peek(2)[:2] == b"\x1f\x8b":
-                file = io.BufferedReader(gzip.GzipFile(fileobj=file), HEAD)  # type: ignore[arg-type]
+                file = io.BufferedReader(gzip.GzipFile(fileobj=file), HEAD)
             with io.TextIOWrapper(file, json.detect_encoding(file.peek(4)[:4]), newline="\n") as text:
                 yield text
     except UnicodeDecodeError:
@@ -112,7 +112,12 @@ class Json:
         self.at += 1
         return self.text[self.at - 1]
 
-    def pieces(self, inside: Collection[tuple[str, ...]], keys: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    def whole(self) -> Iterator[tuple[tuple[str, ...], Any]]:
+        """Yield the next value as pieces() yields one that it does not enter."""
+        yield (), self.value()
+
+    def pieces(self, inside: Collection[tuple[str, ...]],
+               keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
         """Yield (keys, value) of all that the next value holds: of a list or object inside, each of its elements.
 
         Objects are entered where they are inside or hold what is; all other values come whole. The elements of a list

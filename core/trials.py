@@ -302,13 +302,13 @@ class Known:
     def layer(self) -> "Known":
         """Return a Known on top of this one: what is added to it is here only once take() was given it."""
         above = Known(bool(self.ignored))
-        above.places, above.kinds = ChainMap({}, self.places), ChainMap({}, self.kinds)
-        above.facts = ChainMap({}, self.facts)
+        above.places, above.kinds, above.facts = (
+            ChainMap({}, self.places), ChainMap({}, self.kinds), ChainMap({}, self.facts))
         return above
 
     def take(self, above: "Known") -> None:
-        for mine, layered in ((self.places, above.places), (self.kinds, above.kinds), (self.facts, above.facts)):
-            mine.update(layered.maps[0])  # type: ignore[attr-defined]
+        for name in ("places", "kinds", "facts"):
+            getattr(self, name).update(getattr(above, name).maps[0])
 
     def add(self, side: str, row: Row, where: str, place: str) -> None:
         """Take in a row of a side. Place is where the row will be found, where is how an error names it.
@@ -365,8 +365,7 @@ def _shown(fact: str | tuple[tuple[str, str], ...], other: Any) -> str:
 def read_lines(data: bytes, path: str, broken: list[tuple[str, str]]) -> Iterator[tuple[str, object]]:
     """Yield "path:line" and the value of each line of JSON, and append (place, why) to broken for a line that is none.
 
-    A line ends at a line feed and nowhere else; nothing is glued to a line that was cut. Of one list of JSON, come its
-    elements.
+    A line ends at a line feed and nowhere else; nothing is glued to a line that was cut. Of one list its elements come.
     """
     if data[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         with contextlib.suppress(RunError):

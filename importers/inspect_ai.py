@@ -119,8 +119,8 @@ class Log:
                 self.kinds.setdefault(name, set()).update([kind] if kind else [])
         # A score that is no number as a whole stands under the scorer's own name.
         chosen = self.args.scorer or next((name for name in values if "numbers" in self.kinds[name]), "")
-        first = next(iter(values.values()), (None, {})) if not self.args.scorer else (None, {})
-        return values.get(chosen) or values.get(chosen.rpartition("/")[0]) or first
+        return values.get(chosen) or values.get(chosen.rpartition("/")[0]) or next(
+            iter(() if self.args.scorer else values.values()), (None, {}))
 
     def tell_selection(self, sample: dict[str, Any], details: dict[str, Any]) -> None:
         """Note what was selected, or changed after the run: it may favour one side."""

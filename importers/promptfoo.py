@@ -65,7 +65,7 @@ def read_results(path: str, rows: Rows) -> tuple[list[dict[str, Any]], dict[str,
             raise refusal(path, "an output file of promptfoo", "give what its --output wrote", head(file))
         text = Json(file, path)
         while text.next():
-            for keys, value in [((), text.value())] if kind.endswith("line") else text.pieces(
+            for keys, value in text.whole() if kind.endswith("line") else text.pieces(
                     [("results", "results"), ("runtimeOptions", "repeat")]):
                 if keys == ("results", "version"):
                     about["where"] = versioned(path, value, VERSIONS, rows)

@@ -55,7 +55,7 @@ class Rows:
     def __init__(self, file: TextIO, args: argparse.Namespace, words: Mapping[str, float]):
         self.file, self.args, self.words = file, args, {**words, **dict(args.map or ())}
         self.notes: Counter[str] = Counter()  # by text: how many trials it is about, 0 where it does not count them
-        self.aside: defaultdict[str, Counter[str]] = defaultdict(Counter)  # cost and tokens that are not the system's
+        self.aside: defaultdict[str, dict[str, float]] = defaultdict(lambda: {"tokens": 0, "cost_usd": 0})  # cost and tokens that are not the system's
         self._config: str | None = None  # that a file is named by
         self._places: dict[tuple[str, int, int | str], str] = {}  # by config, number of the case, and seed
         self._cases: dict[tuple[Any, ...], int] = {}  # the number of a case, by its own id or by all that it asks

@@ -1,7 +1,7 @@
 """How do the runs of another harness come here? Inspect, lm-eval, promptfoo and tables, as a plain trial log.
 
-    $ python3 convert.py table old=tests/data/convert/export-a.csv new=tests/data/convert/export-b.csv --case example_id \
-          --score feedback.correctness --error error > trials.jsonl
+    $ python3 convert.py table old=tests/data/convert/export-a.csv new=tests/data/convert/export-b.csv \
+          --case example_id --score feedback.correctness --error error > trials.jsonl
     note: trials of config 'old': 3
     note: trials of config 'new': 3
     $ head -1 trials.jsonl
@@ -9,9 +9,9 @@
 
 `--help` after a verb lists its options. FILE may be packed with gzip; NAME=FILE names the run in it. Prints a row a
 trial, as trials.py reads them, once all inputs proved whole; seed is the epoch, repeat or run number. Logs are read
-piece by piece: memory holds a few of them, and a line or two for each trial. `note:` lines on stderr tell what could not
-be carried, what was selected, and each config. Exit status: 0 done, 1 refused or bad input (one `error:` line), 2 bad
-usage, 130 interrupted.
+piece by piece: memory holds one of them, and a line or two for each trial. `note:` lines on stderr tell what could
+not be carried, what was selected, and each config. Exit status: 0 done, 1 refused or bad input (one `error:` line), 2
+bad usage, 130 interrupted.
 """
 
 import os
@@ -92,7 +92,7 @@ def shared_options(command: argparse.ArgumentParser) -> None:
     option("--cluster", metavar="FIELD", help="a field that names the source a case was made from")
     option("--tag", action="append", metavar="FIELD", help="a field to make slices of; may be repeated (default: all "
            "metadata whose values repeat, none of documents and tables)")
-    option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what words are worth as scores: pass=1 fail=0")
+    option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1")
     option("--no-text", action="store_true", help="carry neither inputs nor outputs, only a digest of the input")
     if not any("--case" in action.option_strings for action in command._actions):
         option("--id", metavar="FIELD", help="a field that names the case (default: the tool's own stable id, else "

@@ -20,7 +20,7 @@ CONVERT = "python3 convert.py {verb} {path} > trials.jsonl reads it"
 MAGIC = ((b"PK\3\4", "a zip"), (b"\x28\xb5\x2f\xfd", "packed with Zstandard"), (b"BZh", "packed with bzip2"),
          (b"\xfd7zXZ", "packed with xz"), (b"PAR1", "a Parquet table"), (b"SQLite format 3", "a SQLite database"))
 KEYS = (
-    ("task_id config", "a plain trial log", "python3 compare.py BASELINE CANDIDATE --trials {path} compares its configs"),
+    ("task_id config", "a plain trial log", "python3 compare.py CONFIG CONFIG --trials {path} compares two of its runs"),
     ("log_version", "a log", "python3 compare.py compares it with another, given --cases"),
     ("manifest", "a run record", "python3 compare.py compares it with another, given --cases"),
     ("comparison_version", "a comparison", "python3 report.py {path} shows it"),

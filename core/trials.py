@@ -458,10 +458,10 @@ class _Rows:
             *_note("ids_as_text", "ids are numbers on one side and text on the other", listed(mixed),
                    "they pair by their digits; see that they name the same cases"),
             *_note("look_alike_ids", "ids that differ in nothing that can be seen", listed(
-                f"{ascii(ids[0])} and {ascii(ids[1])}" for ids in self._look_alikes()), "write one case one way")]
+                f"{one!a} and {other!a}" for one, other in self._look_alikes()), "write one case one way")]
 
     def _look_alikes(self) -> Iterator[tuple[str, str]]:
-        """Yield pairs of ids, of one side each, that differ in white space, what is not printed, or composed letters."""
+        """Yield pairs of ids, one of each side, that differ in white space, in what nobody sees, in composed letters."""
         only: list[dict[str, str]] = []
         for side, other in (SIDES, SIDES[::-1]):
             only.append({"".join(char for char in unicodedata.normalize("NFKC", case_id)

@@ -14,7 +14,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, decode, open_input, parse_json
@@ -112,11 +112,11 @@ class Log:
         for name, item in scores.items():
             check_fields(item, {}, f"{where}: score {name!r}")
             parts = item.get("value")
-            for name, value in {f"{name}/{key}": parts[key] for key in parts}.items() if isinstance(
-                    parts, dict) else [(name, parts)]:
-                values[name] = value, item
-                kind = "numbers" if score_of(value, self.rows.words)[0] is not None else KINDS.get(type(value))
-                self.kinds.setdefault(name, set()).update([kind] if kind else [])
+            named = {f"{name}/{key}": parts[key] for key in parts} if isinstance(parts, dict) else {name: parts}
+            values |= {key: (value, item) for key, value in named.items()}
+        for name, (value, _) in values.items():
+            kind = "numbers" if score_of(value, self.rows.words)[0] is not None else KINDS.get(type(value))
+            self.kinds.setdefault(name, set()).update([kind] if kind else [])
         # A score that is no number as a whole stands under the scorer's own name.
         chosen = self.args.scorer or next((name for name in values if "numbers" in self.kinds[name]), "")
         return values.get(chosen) or values.get(chosen.rpartition("/")[0]) or next(
@@ -137,18 +137,21 @@ class Log:
 
     def measures(self, sample: dict[str, Any]) -> dict[str, float | None]:
         """Return cost, time and tokens of the system; those of other models, a grader's, are told apart."""
-        model, aside = self.spec["model"], self.rows.aside
-        usage = {name: table(item) for name, item in table(sample.get("model_usage")).items()}
-        graders = [table(item) for role, item in table(sample.get("role_usage")).items()
-                   if pick(self.spec, f"model_roles.{role}.model") == model]
-        found = {"latency_s": amount(sample.get("working_time", sample.get("total_time")))}
-        for field, key in (("cost_usd", "total_cost"), ("tokens", "total_tokens")):
-            own, other = amount(usage.get(model, {}).get(key)), amount(*(item.get(key) for item in graders)) or 0
-            found[field] = None if own is None else max(0, own - other)
-            aside[f"{model}, as a grader"][field] += other
-            for name in usage.keys() - {model}:
-                aside[name][field] += amount(usage[name].get(key)) or 0
-        return found
+        model = self.spec["model"]
+
+        def spent(usages: Iterable[Any]) -> list[float | None]:
+            return [amount(*(pick(usage, key) for usage in usages)) for key in ("total_tokens", "total_cost")]
+
+        usage = table(sample.get("model_usage"))
+        graders = spent([item for role, item in table(sample.get("role_usage")).items()
+                         if pick(self.spec, f"model_roles.{role}.model") == model])
+        self.rows.set_aside(f"{model}, as a grader", *graders)
+        for name in usage.keys() - {model}:
+            self.rows.set_aside(name, *spent([usage[name]]))
+        own = spent([usage.get(model)])
+        tokens, cost_usd = (all_of and max(0, all_of - (other or 0)) for all_of, other in zip(own, graders))
+        return {"cost_usd": cost_usd, "latency_s": amount(sample.get("working_time", sample.get("total_time"))),
+                "tokens": tokens}
 
 
 def text_of(content: Any, attached: dict[str, Any]) -> str | None:
@@ -161,7 +164,7 @@ def text_of(content: Any, attached: dict[str, Any]) -> str | None:
 
 
 def question(sample: dict[str, Any], attached: dict[str, Any]) -> str | None:
-    """Return what a sample asks: its text, or its messages without their ids, which each run makes anew; its choices."""
+    """Return what a sample asks: text, or messages without the ids that each run makes anew; then its choices."""
     asked, choices = sample.get("input"), sample.get("choices")
     if isinstance(asked, list):
         texts = [(table(message).get("role"), text_of(table(message).get("content"), attached) or "")

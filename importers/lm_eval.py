@@ -1,6 +1,9 @@
 """What did lm-eval record? Its samples_*.jsonl as rows: a row a document and filter.
 
-    $ python3 convert.py lm-eval tests/data/convert/org__*/*.jsonl --filter first --metric exact_match 2>/dev/null | wc -l
+    $ python3 convert.py lm-eval tests/data/convert/org__*/*.jsonl --filter first --metric exact_match | wc -l
+    note: several answers (repeats), which lm-eval scores as one: one row, not one an answer (trials: 8)
+    note: trials of config 'org__alpha': 4
+    note: trials of config 'org__beta': 4
     8
 
 Files are read line by line. doc_id says where a document stands in its data set, so a case is named by the document;
@@ -63,6 +66,7 @@ def sample_of(row: dict[str, Any], where: str, path: str, several: bool, metric:
     if asked and several:
         asked = {"task": task, **asked}
     own = None if asked else f"{task}/{row['doc_id']}" if several else row["doc_id"]
-    return Sample(where, own, os.path.basename(os.path.dirname(os.path.abspath(path))), score, None, None, asked, row.get("target"),
-                  row["doc_id"], {"task": task, "doc_id": row["doc_id"], **(asked or {})}, ["task"] * several,
+    config = os.path.basename(os.path.dirname(os.path.abspath(path)))
+    return Sample(where, own, config, score, None, None, asked, row.get("target"), row["doc_id"],
+                  {"task": task, "doc_id": row["doc_id"], **(asked or {})}, ["task"] * several,
                   answers[0] if isinstance(answers, list) and len(answers) == 1 else answers)

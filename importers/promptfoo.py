@@ -83,7 +83,7 @@ def held(row: Any, where: str) -> dict[str, Any]:
     check_fields(row, NEEDED, where)
     return {**{key: row[key] for key in row if key not in HEAVY}, "graded": bool(row.get("gradingResult")),
             "label": str(row["prompt"].get("label") or row["prompt"].get("raw")),
-            "judge": amount(pick(row, "gradingResult.tokensUsed.total")) or 0,
+            "judge": amount(pick(row, "gradingResult.tokensUsed.total")),
             "response": {key: pick(row, f"response.{key}") for key in ("output", "cached", "cost", "tokenUsage")}}
 
 
@@ -97,7 +97,7 @@ def sample_of(row: dict[str, Any], where: str, metric: str, rows: Rows) -> Sampl
         rows.notes["of a test without assertions, which always passes"] += 1
     if cached := response["cached"]:
         rows.notes["answered from promptfoo's cache: no cost and latency"] += 1
-    rows.aside["graders"]["tokens"] += row["judge"]
+    rows.set_aside("graders", row["judge"])
     latency_ms = amount(None if cached or error else row.get("latencyMs"))
     variables, metadata = table(test.get("vars")), table(test.get("metadata"))
     return Sample(
@@ -105,5 +105,6 @@ def sample_of(row: dict[str, Any], where: str, metric: str, rows: Rows) -> Sampl
         [test.get(name) for name in ("assert", "threshold")], None,
         {"testIdx": row["testIdx"], "description": test.get("description"), **variables, **metadata}, metadata,
         response["output"], None, {
-            "cost_usd": amount(None if cached else response["cost"]), "tokens": amount(pick(response, "tokenUsage.total")),
+            "cost_usd": amount(None if cached else response["cost"]),
+            "tokens": amount(pick(response, "tokenUsage.total")),
             "latency_s": None if latency_ms is None else latency_ms / 1000})

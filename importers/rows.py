@@ -16,7 +16,7 @@ import re
 import shlex
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
@@ -55,7 +55,7 @@ class Rows:
     def __init__(self, file: TextIO, args: argparse.Namespace, words: Mapping[str, float]):
         self.file, self.args, self.words = file, args, {**words, **dict(args.map or ())}
         self.notes: Counter[str] = Counter()  # by text: how many trials it is about, 0 where it does not count them
-        self.aside: defaultdict[str, dict[str, float]] = defaultdict(lambda: {"tokens": 0, "cost_usd": 0})  # cost and tokens that are not the system's
+        self.aside: dict[str, list[float]] = {}  # tokens and cost that are not the system's, by whose they are
         self._config: str | None = None  # that a file is named by
         self._places: dict[tuple[str, int, int | str], str] = {}  # by config, number of the case, and seed
         self._cases: dict[tuple[Any, ...], int] = {}  # the number of a case, by its own id or by all that it asks
@@ -70,42 +70,49 @@ class Rows:
         """Begin a file; all its trials are of the config that it is named by, if it is."""
         self._config, self._twins = config, {}
 
+    def set_aside(self, whose: str, tokens: float | None, cost_usd: float | None = None) -> None:
+        """Add tokens and cost that are not the system's to what a note tells of them."""
+        if tokens or cost_usd:
+            sums = self.aside.setdefault(whose, [0, 0])
+            sums[:] = sums[0] + (tokens or 0), sums[1] + (cost_usd or 0)
+
     def add(self, sample: Sample) -> None:
         """Keep a trial, unscored if it has an error. Raises RunError where it came before, or trials.py refuses it."""
         args, where = self.args, sample.where
         config = self._config or args.config or (
             str(self._field(args.config_column, sample)) if args.config_column else sample.config)
         if not config or not config.strip():
-            raise RunError(f"{where}: no name for this run; name it with NAME=FILE or --config NAME, or a column of names "
-                           "with --config-column")
-        seed = args.run or 1 if sample.seed is None else sample.seed if args.run is None else f"{args.run}.{sample.seed}"
+            raise RunError(f"{where}: no name for this run; name it with NAME=FILE or --config NAME, or a column of "
+                           "names with --config-column")
+        seed = 1 if sample.seed is None else sample.seed
+        if args.run is not None:
+            seed = args.run if sample.seed is None else f"{args.run}.{seed}"
         own = self._field(args.id, sample) if args.id else sample.case
         cluster = pick(sample.fields, args.cluster)
         score, error = (None, sample.error) if sample.error else self._score(sample.score)
-        text = () if args.no_text else (("input", kept_text(shown(sample.asked))), ("output", sample.output))
+        texts = {} if args.no_text else {"input": kept_text(shown(sample.asked)), "output": kept_text(sample.output)}
         row = {"task_id": "x" if own is None else own, "seed": seed, "config": config, "score": score,
                "error": first_words(error) if error else None,
                "cluster": cluster if isinstance(cluster, str | None) else json.dumps(cluster), **sample.measures,
                "ts": sample.ts if isinstance(sample.ts, str) else None,
-               "input_sha256": None if sample.asked is None else digest(sample.asked, sample.graded), **dict(text)}
+               "input_sha256": None if sample.asked is None else digest(sample.asked, sample.graded), **texts}
         checked = check_row(row, where, (-10**400, 10**400))  # whoever compares says what a score can be
         number = self._number(own, checked.config, sample)
         if (before := self._places.setdefault((checked.config, number, seed), where)) is not where:
-            raise RunError(f"{where}: this trial of {config!r} came before, in {before}; give each log once, number the "
-                           "runs of one system with --run N, and name those of two systems: NAME=FILE")
-        row["output"] = checked.trial.output  # not longer than a trial log keeps it
+            raise RunError(f"{where}: this trial of {config!r} came before, in {before}; give each log once, number "
+                           "the runs of one system with --run N, and name those of two systems: NAME=FILE")
         kept = {key: value for key, value in row.items() if key == "score" or value is not None and key != "task_id"}
         self.file.write(f"{number} {json_line(kept)}")
         self._take_tags(number, sample)
         if time.monotonic() > self._told + PROGRESS_S:
             self._told = time.monotonic()
-            print(f"\r{len(self._places)} trials read", end="", file=sys.stderr, flush=True)
+            print(f"{len(self._places)} trials read", end="\r", file=sys.stderr, flush=True)
 
     def _field(self, name: str, sample: Sample) -> str | int:
         value = pick(sample.fields, name)
         if isinstance(value, (dict, list, type(None))) or not str(value).strip():
-            raise RunError(f"{sample.where}: field {name!r} is {value!r:.60} and names nothing; fill it in, or choose one "
-                           f"of: {listed(sample.fields, 20) or 'none'}")
+            raise RunError(f"{sample.where}: field {name!r} is {value!r:.60} and names nothing; fill it in, or choose "
+                           f"one of: {listed(sample.fields, 20) or 'none'}")
         return value if isinstance(value, str) or type(value) is int else json.dumps(value)
 
     def _number(self, own: int | str | None, config: str, sample: Sample) -> int:
@@ -158,10 +165,8 @@ class Rows:
         sys.stdout.flush()
         for text, count in self.notes.items():
             tell(f"note: {text}" + f" (trials: {count})" * (count > 0))
-        for name, sums in self.aside.items():
-            if any(sums.values()):
-                tell(f"note: not counted, for it is not the system's: {name}: tokens {sums['tokens']}, "
-                     f"cost {sums['cost_usd']:.4g} USD")
+        for whose, (tokens, cost_usd) in self.aside.items():
+            tell(f"note: not counted, for it is not the system's: {whose}: tokens {tokens}, cost {cost_usd:.4g} USD")
         for reason, names in self._unfit.items():
             tell(f"note: no tags, for {reason}: {listed(names, 20)}")
         for config, count in Counter(config for config, _, _ in self._places).items():

@@ -1,6 +1,7 @@
 """What stands in a table? A CSV, JSONL or JSON file as rows: a line, or an object, a trial.
 
-    $ python3 convert.py table tests/data/convert/scores.csv --case task --trial run --config-column model --score correct | wc -l
+    $ python3 convert.py table tests/data/convert/scores.csv --case task --trial run --config-column model \
+          --score correct | wc -l
     note: trials of config 'small': 4
     note: trials of config 'large': 4
     8
@@ -35,8 +36,8 @@ def options(option: Callable[..., Any]) -> None:
     option("--input", metavar="COLUMN", help="what is asked")
     option("--output", metavar="COLUMN", help="what was answered")
     option("--measure", nargs="+", default=[], metavar="NAME=COLUMN", help=f"of {', '.join(MEASURES)}")
-    option("--rows", nargs="+", metavar="KEY[=SCORE]", help="where a JSON object holds its rows: a list, or an object of "
-           "objects (. for the outermost); with the score that all of them have")
+    option("--rows", nargs="+", metavar="KEY[=SCORE]", help="where a JSON object holds its rows: a list, or an object "
+           "of objects (. for the outermost); with the score that all of them have")
     option("--where", metavar="COLUMN=VALUE", help="only the rows that have this value")
     option("--delimiter", choices=(*MARKS[:3], "tab"), help="of a CSV (default: the one that parts its first line)")
 
@@ -65,8 +66,8 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             raise RunError(f"{where}: {args.trial} is blank; fill it in")
         if isinstance(trial, str) and re.fullmatch(r"0|[1-9]\d{0,17}", trial, re.ASCII):
             trial = int(trial)
-        yield Sample(where, None, None, given, trial if args.trial else None, error, pick(row, args.input), None, where,
-                     row, (), pick(row, args.output), None,
+        yield Sample(where, None, None, given, trial if args.trial else None, error, pick(row, args.input), None,
+                     None if args.trial else where, row, (), pick(row, args.output), None,
                      {name: amount(score_of(pick(row, column), {})[0]) for name, column in measured.items()})
 
 

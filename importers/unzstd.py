@@ -5,8 +5,8 @@
     b'789abcdef'
 
 Python's zipfile reads that method only from 3.14 on: hence this decoder, after RFC 8878, whose words its names follow.
-About 5 MB/s. Dictionaries and skippable frames are refused, for a zip has none; checksums of frames are passed over, for
-a zip has its own. Reads and writes no file.
+About 5 MB/s. Dictionaries and skippable frames are refused, for a zip has none; checksums of frames are passed over,
+for a zip has its own. Reads and writes no file.
 """
 
 import functools

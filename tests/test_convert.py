@@ -2,8 +2,8 @@
 
 tests/data/convert/ holds logs that the tools themselves wrote, made small: inspect-*.eval and .json by Inspect 0.3.285
 (mockllm/model) and 0.3.46, org__*/ by lm-eval 0.4.13 (dummy), promptfoo.json by promptfoo 0.121.20 (echo, and a
-provider that fails). expected/ holds the rows they become. promptfoo-*.json, export-*.csv and tests/data/recipes/ were written by hand after
-the formats of their tools.
+provider that fails). expected/ holds the rows they become. promptfoo-*.json, export-*.csv and tests/data/recipes/ were
+written by hand after the formats of their tools.
 """
 
 import contextlib
@@ -237,8 +237,9 @@ class InspectTest(ConvertTest):
             "output": {"choices": [{"message": {"content": [{"type": "text", "text": "A"}]}}]}}))[0]
         self.assertEqual((row["input"], row["output"]), (
             'system: Be kind.\n\nuser: Pick\n{"image": "attachment://x", "type": "image"}\nA) one\nB) two', "A"))
-        row = self.rows("inspect", self.log({"id": 1, "epoch": 1, "input": "attachment://5f", "attachments": {"5f": "q"},
-                                             "scores": {"s": {"value": "C"}}, "output": {"completion": ""}}))[0]
+        row = self.rows("inspect", self.log({
+            "id": 1, "epoch": 1, "input": "attachment://5f", "attachments": {"5f": "q"},
+            "scores": {"s": {"value": "C"}}, "output": {"completion": ""}}))[0]
         self.assertEqual((row["input"], row["output"], row["task_id"][:2]), ("q", "", "q "))
 
     def test_what_was_selected_or_changed_after_the_run_is_said(self):
@@ -272,8 +273,8 @@ class InspectTest(ConvertTest):
         log = self.log(*({"id": name, "epoch": 1, "scores": {
             "tone": {"value": tone}, "grade": {"value": "A"}, "all": {"value": [1, 2]}, "parts": {"value": {"x": 1}}}}
             for name, tone in (("a", "fluent"), ("b", "stiff"))))
-        self.refused("words that are no scores: 'fluent', 'stiff'; give each a number: --map fluent=NUMBER stiff=NUMBER",
-                     "inspect", log, "--scorer", "tone")
+        self.refused("words that are no scores: 'fluent', 'stiff'; give each a number: --map fluent=NUMBER "
+                     "stiff=NUMBER", "inspect", log, "--scorer", "tone")
         rows = self.rows("inspect", log, "--scorer", "tone", "--map", "fluent=1", "stiff=0.5")
         self.assertEqual([row["score"] for row in rows], [1, 0.5])
         others = "; tone holds text; grade holds text; all holds lists"
@@ -329,8 +330,8 @@ class InspectTest(ConvertTest):
         self.assertIn("note: no tags, for they differ between the trials of a case: tries\n", err)
 
     def test_tags_whose_values_hardly_repeat_are_said_once_and_can_be_chosen(self):
-        log = self.log(*({"id": f"s{i}", "epoch": 1, "metadata": {"url": i, "lang": "en" if i % 2 else "fr", "answer": -i},
-                          "scores": {"s": {"value": "C"}}} for i in range(400)))
+        log = self.log(*({"id": f"s{i}", "epoch": 1, "scores": {"s": {"value": "C"}},
+                          "metadata": {"url": i, "lang": "en" if i % 2 else "fr", "answer": -i}} for i in range(400)))
         status, out, err = run("inspect", log)
         self.assertEqual({tuple(json.loads(line)["tags"]) for line in out.splitlines()}, {("lang",)})
         self.assertEqual(err, "note: no tags, for their values hardly repeat (--tag NAME makes one): url, answer\n"
@@ -382,8 +383,8 @@ class InspectTest(ConvertTest):
         status, out, err = run("inspect", self.log((1, 1, "C"), version=3))
         self.assertEqual(status, 0)
         self.assertIn("log.json: format version 3 is not known here; read by the fields it shares\n", err)
-        self.refused("log.json (format version 3, not known here): sample '1', epoch None: epoch is missing; correct the "
-                     "file",
+        self.refused("log.json (format version 3, not known here): sample '1', epoch None: epoch is missing; correct "
+                     "the file",
                      "inspect", self.log({"id": 1, "trial": 1}, version=3))
 
     def test_a_log_given_twice_is_refused(self):
@@ -562,7 +563,7 @@ class PromptfooTest(ConvertTest):
         rows = self.rows("promptfoo", f"old={old}", f"new={new}")
         log = self.file("t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
         pair = trials.read_trial_logs([(None, log)], "old", "new")
-        with self.assertRaisesRegex(files.RunError, r"'old' lacks 1 of 5 cases \(teal [0-9a-f]{12}\): record .*--missing"):
+        with self.assertRaisesRegex(files.RunError, r"'old' lacks 1 of 5 cases \(teal [0-9a-f]{12}\): .*--missing"):
             trials.apply_missing(pair, "refuse")
         both, excluded = trials.apply_missing(pair, "drop")
         self.assertEqual([case.input for case in both.cases], ["blue", "green", "grey", "red"])
@@ -615,8 +616,8 @@ class PromptfooTest(ConvertTest):
     def test_what_is_not_whole_or_not_known_is_refused(self):
         self.refused("results.json (format version 2, not known here): result 1: testIdx is missing; correct the file",
                      "promptfoo", self.results({"vars": {}}, version=2))
-        self.refused("x.json is samples of lm-eval, not an output file of promptfoo; python3 convert.py lm-eval x.json > "
-                     "trials.jsonl reads it", "promptfoo", self.file("x.json", {"doc_id": 0, "acc": 1}))
+        self.refused("x.json is samples of lm-eval, not an output file of promptfoo; python3 convert.py lm-eval x.json "
+                     "> trials.jsonl reads it", "promptfoo", self.file("x.json", {"doc_id": 0, "acc": 1}))
         self.refused("results.json: testIdx 0, promptIdx 1: this trial of 'echo' came before, in results.json: "
                      f"testIdx 0, promptIdx 0; {ONCE}", "promptfoo", self.results(result(), result(0, 1)))
 
@@ -653,8 +654,8 @@ class CsvTest(ConvertTest):
         apart = [row for name, path in zip(("old", "new"), paths)
                  for row in self.rows("table", path, "--config", name, *columns)]
         self.assertEqual(rows, apart)
-        self.assertEqual([(row["config"], row["task_id"], row["score"], row.get("latency_s")) for row in rows][:4],
-                         [("old", "e1", 1, 0.51), ("old", "e2", 0, 0.42), ("old", "e3", None, None), ("new", "e1", 1, 0.51)])
+        self.assertEqual([(row["config"], row["task_id"], row["score"], row.get("latency_s")) for row in rows][:4], [
+            ("old", "e1", 1, 0.51), ("old", "e2", 0, 0.42), ("old", "e3", None, None), ("new", "e1", 1, 0.51)])
         self.assertEqual((rows[1]["input"], rows[1]["output"]), ("3+3", "7"))
         by_input = self.rows("table", *named, *columns[2:])
         self.assertEqual([row["task_id"] for row in by_input[:3]], [row["task_id"] for row in by_input[3:]])
@@ -669,7 +670,8 @@ class CsvTest(ConvertTest):
 
     def test_a_name_is_no_name_where_a_file_is_called_so(self):
         path = self.file("a=b.csv", "task,correct\nx,1\n")
-        self.assertEqual(self.rows("table", path, "--case", "task", "--score", "correct", "--config", "m")[0]["config"], "m")
+        rows = self.rows("table", path, "--case", "task", "--score", "correct", "--config", "m")
+        self.assertEqual(rows[0]["config"], "m")
 
     def test_words_are_scores_where_that_is_said(self):
         path = self.csv("id,s\na,pass\nb,FAIL\nc,0.5\n")
@@ -691,8 +693,13 @@ class CsvTest(ConvertTest):
             path = self.file(f"{number}.json", content)
             rows = self.rows("table", f"m={path}", "--case", "id", "--score", "r.score.1", *more)
             self.assertEqual([(row["task_id"], row["score"]) for row in rows], [("a", 0.5), ("b", 0.25)])
-        self.refused("r.json:1: no column 'x'; there are: id, r", "table", "m=" + self.file("r.json", text), "--case", "id",
-                     "--score", "x")
+        self.refused("r.json:1: no column 'x'; there are: id, r",
+                     "table", "m=" + self.file("r.json", text), "--case", "id", "--score", "x")
+        by_input = ["--input", "q", "--score", "s"]
+        path = self.file("q.json", '[{"q": "x", "s": 1, "t": 1}, {"q": "x", "s": 0, "t": 2}]')
+        self.assertEqual(len({row["task_id"] for row in self.rows("table", f"m={path}", *by_input)}), 2)
+        rows = self.rows("table", f"m={path}", *by_input, "--trial", "t")
+        self.assertEqual((len({row["task_id"] for row in rows}), [row["seed"] for row in rows]), (1, [1, 2]))
 
     def test_lists_of_names_are_rows_of_one_score(self):
         path = self.file("r.json", {"resolved_ids": ["a", "b"], "unresolved_ids": ["c"], "error_ids": []})
@@ -704,13 +711,13 @@ class CsvTest(ConvertTest):
         head = "task,run,model,correct\n"
         for content, message in (
                 ("task,run,model\na,1,m\n", ":2: no column 'correct'; there are: task, run, model"),
-                ("task,task,run,model,correct\na,b,1,m,1\n", ":2: field 'task' is None and names nothing; fill it in, or "
-                 "choose one of: run, model, correct"),
+                ("task,task,run,model,correct\na,b,1,m,1\n", ":2: field 'task' is None and names nothing; fill it in, "
+                 "or choose one of: run, model, correct"),
                 (head + "a,1,m,1\na,2,m\n", ":3: 3 cells, but 4 columns; correct the line, or give --delimiter"),
                 (head + "a,1,m,1,\n", ":2: 5 cells, but 4 columns; correct the line, or give --delimiter"),
                 (head + "a,,m,1\n", ":2: run is blank; fill it in"),
-                (head + "a,1, ,1\n", ":2: field 'model' is ' ' and names nothing; fill it in, or choose one of: task, run, "
-                 "model, correct"),
+                (head + "a,1, ,1\n", ":2: field 'model' is ' ' and names nothing; fill it in, or choose one of: task, "
+                 "run, model, correct"),
                 (head + "a,1,m,passs\n", f":2: score 'passs' {NO_NUMBER}"),
                 (head + "a,1,m,nan\n", f":2: score 'nan' {NO_NUMBER}"),
                 (head + "a,1,m,\"1\n", ":2: unexpected end of data; correct the quotes, or give --delimiter"),
@@ -719,8 +726,8 @@ class CsvTest(ConvertTest):
             with self.subTest(content):
                 self.refused("t.csv" + message, "csv", self.csv(content), *CSV)
         self.refused("no trial in the files given; give logs that hold samples", "csv", self.csv(""), *CSV)
-        self.refused("t.csv:2: no name for this run; name it with NAME=FILE or --config NAME, or a column of names with "
-                     "--config-column", "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
+        self.refused("t.csv:2: no name for this run; name it with NAME=FILE or --config NAME, or a column of names "
+                     "with --config-column", "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
         self.refused("t.csv is a zip, not a table; unpack it, or save it as CSV or JSONL",
                      "table", self.csv(b"PK\3\4xx"), *CSV)
 
@@ -751,8 +758,8 @@ class RecipeTest(ConvertTest):
 
 class CommandTest(ConvertTest):
     def test_a_field_that_no_trial_has_is_refused(self):
-        self.refused("no trial has a field 'lang' for --tag or --cluster; there are: hard, id, language, level, listed, "
-                     "model, nested, nothing, ratio, task", "inspect", data("inspect-v1.eval"), "--tag", "lang")
+        self.refused("no trial has a field 'lang' for --tag or --cluster; there are: hard, id, language, level, "
+                     "listed, model, nested, nothing, ratio, task", "inspect", data("inspect-v1.eval"), "--tag", "lang")
 
     def test_process_prints_rows_only_and_tells_its_status(self):
         def process(*argv):

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 from core.files import (
     LIST, NULL, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_outputs,
-    command_parser, decode, expect, identify, json_line, kind_of, line_of, parse_json, read_bytes, stream_of, write,
+    command_parser, decode, expect, identify, json_line, line_of, parse_json, read_bytes, stream_of, write,
 )
 from core.files import read_json as read_json
 
@@ -393,7 +393,7 @@ def parse_log(data: bytes, where: str) -> Log:
     if not lines:
         raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
     header = parse_json(decode(lines[0], f"{where}:1"), f"{where}:1")
-    if kind_of(header) != "a log's header" or header.get("type") != "header":
+    if not isinstance(header, dict) or header.get("type") != "header" or "log_version" not in header:
         raise RunError(f"{where}:1: no log's header; give a log that bench.py recorded")
     if header["log_version"] != LOG_VERSION:
         raise RunError(f"{where}:1: log_version {header['log_version']!r}, and this version reads {LOG_VERSION!r}; "
@@ -610,12 +610,11 @@ def record_text(record: dict[str, Any]) -> str:
 
 def read_record(path: str) -> dict[str, Any]:
     """Return the run record of a file, not yet checked; raise RunError where it is of another kind."""
-    found, value = identify(read_bytes(path), path)
-    if found != "a run record":
-        wanted = "; make its run record" if found == "a log" else ", not a run record; make one"
-        raise RunError(f"{path} is {found}{wanted} with harness.py replay, or give plain trial logs to "
-                       "compare.py --trials")
-    return dict(value)
+    data = read_bytes(path)
+    advice = "with harness.py replay, or give plain trial logs to compare.py --trials"
+    if identify(data, path)[0] == "a log":
+        raise RunError(f"{path} is a log; make its run record {advice}")
+    return dict(expect("a run record", data, path, f"make one {advice}"))
 
 
 def check_record(record: dict[str, Any], where: str, case_set: CaseSet | None = None) -> None:

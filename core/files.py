@@ -1,7 +1,7 @@
 """How is a file read so that nothing odd slips in, and written so that nothing is lost? And the manners of a command.
 
-    $ python3 -c "from core import files; print(files.kind_of(files.read_json('runs/comparison.json')))"
-    a comparison
+    $ python3 -c "from core import files; print(files.read_json('runs/comparison.json')['comparison_version'])"
+    2
 
 Strict JSON in, whole files out, and the two errors that become one `error:` line and exit status 1; every other
 exception is a bug and keeps its traceback.
@@ -24,6 +24,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
+
+from core import kinds
 
 TOOL_VERSION = "1.0.0"
 MOST_BYTES = 2**31  # of one input: a comparison of that much takes far more memory
@@ -111,34 +113,30 @@ def json_reason(error: Exception) -> str:
     return str(error) if not str(error).startswith("Exceeds") else "a whole number of thousands of digits"
 
 
-# What a JSON value claims to be, by a key that it has; what a file is that has a value a line, by its first.
-KINDS = {"manifest": "a run record", "comparison_version": "a comparison", "cases": "a case set",
-         "log_version": "a log's header", "task_id": "a row of a plain trial log"}
-LINES = {"a log's header": "a log", "a row of a plain trial log": "a plain trial log"}
-
-
-def kind_of(value: Any) -> str:
-    """Return what a JSON value claims to be, in words."""
-    keys = value if isinstance(value, dict) else {}
-    return next((kind for key, kind in KINDS.items() if key in keys), "JSON of another kind")
-
-
 def identify(data: bytes, path: str) -> tuple[str, Any]:
-    """Return what a file's bytes are, in words, and their JSON value; of a file with a value a line, that of line 1."""
-    text = decode(data, path)
-    with contextlib.suppress(RunError):
-        value = parse_json(text.partition("\n")[0], path)
-        if kind_of(value) in LINES:
-            return LINES[kind_of(value)], value
-    value = parse_json(text, path)
-    return kind_of(value), value
+    """Return what a file's bytes are, in words, and their JSON value, if any; of a value a line, that of line 1."""
+    found, _ = kinds.describe(data, path)
+    if found in ("a log", "a plain trial log"):
+        return found, parse_json(decode(data, path).partition("\n")[0], path)
+    if found not in kinds.OURS:
+        return found, None
+    value = parse_json(decode(data, path), path)
+    return kinds.by_keys(value)[0] if isinstance(value, dict) else found, value
+
+
+def refusal(path: str, wanted: str, advice: str = "", data: bytes | None = None,
+            error: type[Exception] = RunError) -> Exception:
+    """Return the error of a file that is not what was wanted, with the advice, or else the command that reads it."""
+    found, reader = kinds.describe(read_bytes(path, kinds.HEAD) if data is None else data, path)
+    ours = advice and found in kinds.OURS
+    return error(f"{path} is {f'{found}, ' * bool(found)}not {wanted}; {advice if ours else reader or advice}")
 
 
 def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception] = RunError) -> Any:
     """Return the JSON value of a file's bytes; raise error, with the advice, where it is of another kind."""
     found, value = identify(data, path)
     if found != kind:
-        raise error(f"{path} is {found}, not {kind}; {advice}")
+        raise refusal(path, kind, advice, data, error)
     return value
 
 

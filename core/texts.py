@@ -17,8 +17,8 @@ from collections.abc import Collection, Iterator
 from typing import Any, TextIO
 
 from core.files import RunError, decode, json_reason, open_input, read_bytes
+from core.kinds import HEAD
 
-HEAD = 1 << 16  # bytes that tell what a file is
 CHUNK = 1 << 16  # characters that are read at once
 LARGEST = 1 << 31  # bytes that a packed file may hold where it must be held whole
 LENIENT = json.JSONDecoder()  # reads NaN, which other tools write for "not scored"; it is never passed on

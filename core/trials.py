@@ -23,9 +23,9 @@ from collections.abc import Collection, Iterable, Iterator, MutableMapping, Sequ
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from core.files import RunError, decode, parse_json, read_bytes
-from core.kinds import describe, refusal
-from core.texts import HEAD, unpacked
+from core.files import RunError, decode, parse_json, read_bytes, refusal
+from core.kinds import HEAD, describe
+from core.texts import unpacked
 import harness
 from harness import SYSTEM_FIELDS, CaseSet
 
@@ -408,9 +408,9 @@ class _Rows:
         held = unpacked(data, path)
         served = {name: side for name, side in zip(self.names, SIDES) if only in (None, side)}
         found: set[str] = set()
-        kind = describe(path, held)[0]
+        kind = describe(held, path)[0]
         if kind not in ("a plain trial log", "JSON of another kind", "a table", ""):
-            raise refusal(path, "a plain trial log", "", held)
+            raise refusal(path, "a plain trial log", data=held)
         for where, value in read_lines(held, path, self.broken):
             self.whole += 1
             config = value.get("config") if isinstance(value, dict) else None
@@ -420,7 +420,7 @@ class _Rows:
                     continue
             self._take(served, check_row(value, where, self.how.score_range), where)
         if kind == "a table" and not found:  # or else a line that is none is but broken
-            raise refusal(path, "a plain trial log", "", held)
+            raise refusal(path, "a plain trial log", data=held)
         for config, side in served.items():
             self.there[side] |= found
             if config in found:

@@ -17,8 +17,8 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, decode, open_input, parse_json
-from core.kinds import describe, refusal
+from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, decode, open_input, parse_json, refusal
+from core.kinds import describe
 from core.texts import LENIENT, Json, head, opened
 from core.trials import kept_text
 from importers.rows import Rows, Sample, amount, choose, first_words, pick, score_of, table, versioned
@@ -218,11 +218,11 @@ def read_json_log(path: str) -> Iterator[tuple[str, Any]]:
     header: dict[str, Any] = {}
     number = 0
     with opened(path) as file:
-        kind = describe(path, head(file))[0]
+        kind = describe(head(file), path)[0]
         if path.endswith(".eval") or kind == "a zip":
             raise RunError(f"{path}: not a whole zip; copy the log again")
         if kind not in ("a log of Inspect", "JSON of another kind", ""):
-            raise refusal(path, "a log of Inspect", "", head(file))
+            raise refusal(path, "a log of Inspect", data=head(file))
         for keys, value in Json(file, path).pieces([("samples",)]):
             if keys != ("samples",) or value is None:
                 header.update({keys[0]: value} if keys else {})

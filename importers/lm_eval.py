@@ -16,8 +16,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from core.files import WHOLE, check_fields, parse_json
-from core.kinds import describe, refusal
+from core.files import WHOLE, check_fields, parse_json, refusal
+from core.kinds import describe
 from core.texts import LENIENT, head, opened
 from importers.rows import Rows, Sample, choose, table
 
@@ -39,7 +39,7 @@ def task_of(path: str) -> str:
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
     several, filters = len({task_of(other) for _, other in args.logs}) > 1, set[str]()
     with opened(path) as text:
-        if describe(path, head(text))[0] not in ("samples of lm-eval", ""):
+        if describe(head(text), path)[0] not in ("samples of lm-eval", ""):
             raise refusal(path, "samples of lm-eval", "give a samples_*.jsonl", head(text))
         for number, line in enumerate(text, start=1):
             where = f"{path}:{number}"

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from core.files import TABLE, WHOLE, RunError, check_fields
-from core.kinds import describe, refusal
+from core.files import TABLE, WHOLE, RunError, check_fields, refusal
+from core.kinds import describe
 from core.texts import Json, head, opened
 from importers.rows import Rows, Sample, amount, choose, digest, pick, table, versioned
 
@@ -60,7 +60,7 @@ def read_results(path: str, rows: Rows) -> tuple[list[dict[str, Any]], dict[str,
     about: dict[str, Any] = {"where": path}
     results: list[dict[str, Any]] = []
     with opened(path) as file:
-        kind, _ = describe(path, head(file))
+        kind, _ = describe(head(file), path)
         if not kind.startswith("an output file of promptfoo"):
             raise refusal(path, "an output file of promptfoo", "give what its --output wrote", head(file))
         text = Json(file, path)

@@ -16,8 +16,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
-from core.files import RunError
-from core.kinds import describe, refusal
+from core.files import RunError, refusal
+from core.kinds import describe
 from core.texts import LENIENT, Json, head, opened
 from core.trials import MEASURES, listed
 from importers.rows import Rows, Sample, amount, pick, score_of
@@ -89,8 +89,8 @@ def read_table(path: str, delimiter: str | None = None, keys: Sequence[str] | No
         first = head(file).decode(file.encoding, "replace").lstrip().partition("\n")[0]
         if first.startswith(("{", "[")):
             yield from read_json(Json(file, path, decoder), dict(item.partition("=")[::2] for item in keys or ()))
-        elif describe(path, head(file))[0] not in ("", "a table"):
-            raise refusal(path, "a table", "", head(file))
+        elif describe(head(file), path)[0] not in ("", "a table"):
+            raise refusal(path, "a table", data=head(file))
         else:
             yield from read_csv(file, path, {"tab": "\t", None: max(MARKS, key=first.count)}.get(delimiter, delimiter))
 

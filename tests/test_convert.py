@@ -410,14 +410,15 @@ class InspectTest(ConvertTest):
 
     def test_files_that_are_no_log_are_refused(self):
         whole = read(data("inspect-0.3.46.eval"), "rb")
-        table = "python3 convert.py table {} --case COLUMN --score COLUMN > trials.jsonl reads its columns"
+        table = "read it with python3 convert.py table {} --case COLUMN --score COLUMN > trials.jsonl"
+        one = "give one, .eval or .json"
         cases = {
             "cut.eval": (whole[:900], "cut.eval: not a whole zip; copy the log again"),
             "empty.eval": (b"", "empty.eval: not a whole zip; copy the log again"),
             "cut.json": ('{"version": 2, "ev',
                          "cut.json:1: not JSON at line 1 (Unterminated string starting at); correct the file"),
-            "list.json": ([1], f"list.json is JSON of another kind, not a log of Inspect; {table}"),
-            "row.json": ({"task_id": 1}, f"row.json is JSON of another kind, not a log of Inspect; {table}"),
+            "list.json": ([1], f"list.json is JSON of another kind, not a log of Inspect; {one}"),
+            "row.json": ({"task_id": 1}, f"row.json is JSON of another kind, not a log of Inspect; {one}"),
             "big.json": ('{"eval": {}, "version": ' + "9" * 5000 + "}",
                          "big.json:1: a whole number of thousands of digits; correct the file"),
             "t.csv": ("a,b\n1,2\n", f"t.csv is a table, not a log of Inspect; {table}"),
@@ -616,8 +617,8 @@ class PromptfooTest(ConvertTest):
     def test_what_is_not_whole_or_not_known_is_refused(self):
         self.refused("results.json (format version 2, not known here): result 1: testIdx is missing; correct the file",
                      "promptfoo", self.results({"vars": {}}, version=2))
-        self.refused("x.json is samples of lm-eval, not an output file of promptfoo; python3 convert.py lm-eval x.json "
-                     "> trials.jsonl reads it", "promptfoo", self.file("x.json", {"doc_id": 0, "acc": 1}))
+        self.refused("x.json is samples of lm-eval, not an output file of promptfoo; read it with python3 convert.py "
+                     "lm-eval x.json > trials.jsonl", "promptfoo", self.file("x.json", {"doc_id": 0, "acc": 1}))
         self.refused("results.json: testIdx 0, promptIdx 1: this trial of 'echo' came before, in results.json: "
                      f"testIdx 0, promptIdx 0; {ONCE}", "promptfoo", self.results(result(), result(0, 1)))
 

@@ -213,7 +213,7 @@ class BadFileTest(FolderTest):
     def test_json_of_another_kind(self):
         self.record()
         comparison = self.save("comparison.json", '{"comparison_version": "1", "overall": {}}')
-        plain = self.save("plain.jsonl", '{"task_id": "a", "seed": 0}\n{"task_id": "b", "seed": 0}\n')
+        plain = self.save("plain.jsonl", '{"task_id": "a", "config": "A"}\n{"task_id": "b", "config": "A"}\n')
         other = self.save("other.json", "[1, 2]")
         kinds = {"record.json": "a run record", comparison: "a comparison", "cases.json": "a case set",
                  "log.jsonl": "a log", plain: "a plain trial log", other: "JSON of another kind"}

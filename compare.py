@@ -4,8 +4,10 @@
     difference +0.0318 (95% interval -0.0227 to +0.0909) over 44 cases; better 10, worse 6, same 28
 
 Reads two run records and the case set they were made with, or with --trials the plain trial logs of any other harness
-(then BASELINE and CANDIDATE name `config` values). Writes comparison.json with --out, a page with --html, a pull
+(then BASELINE and CANDIDATE name `config` values). A sealed log, or the logs of shards with commas between them, may
+stand in place of a run record: it is replayed in memory. Writes comparison.json with --out, a page with --html, a pull
 request comment with --markdown. Prints one line, and with --table the whole comparison as text. Warnings go to stderr.
+With --check it writes nothing, and says whether a comparison comes out of its logs again.
 
 Calls no model, and the same inputs give the same bytes. Exit status: 0 done, 1 refused or bad input (one `error:`
 line, nothing written), 2 bad usage, 3 done and the data contradict the gate, 4 done and the data cannot tell, 130
@@ -25,7 +27,7 @@ import json
 import math
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -59,6 +61,9 @@ DEFAULTS: dict[str, Any] = {
     "ignore_input": False}
 
 
+CHOICES = {"gate": (None, *decide.GATES), "missing": ("refuse", "drop", "zero")}
+
+
 class Options(NamedTuple):
     """What a comparison depends on beside its two runs."""
 
@@ -84,6 +89,12 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     ValueError: --margin 5 is not below the width of the score range, 1: in score units 5% is 0.05
     """
     words = DEFAULTS | dict(given)
+    for name, value in words.items():
+        default = DEFAULTS.get(name, 0)
+        whole = isinstance(value, (str, type(None)) if default is None else type(default))
+        texts = value if isinstance(value, list) else []
+        if not whole or not all(isinstance(text, str) for text in texts) or value not in CHOICES.get(name, [value]):
+            raise ValueError(f"{name} {value!r:.60} is no option")
     low, high = (_number("score_range", text) for text in words["score_range"])
     if low >= high:
         raise ValueError("--score-range: LOW is below HIGH")
@@ -426,7 +437,8 @@ def other_load(baseline: dict[str, Any], candidate: dict[str, Any]) -> str | Non
         return f"recorded with {workers[0]} and {workers[1]} workers"
     counts = [[(row["metadata"].get("eval_duration"), row["metadata"].get("eval_count")) for row in run["results"]]
               for run in (baseline, candidate)]
-    known = [[pair for pair in run if all(type(value) is int and 0 < value < 2**63 for value in pair)] for run in counts]
+    known = [[pair for pair in run if all(type(value) is int and 0 < value < 2**63 for value in pair)]
+             for run in counts]
     weights = [str(run["manifest"]["system"].get("model")).rpartition("@")[2] for run in (baseline, candidate)]
     if weights[0] != weights[1] or not all(known):
         return None
@@ -508,15 +520,15 @@ def trial_log(text: str) -> tuple[str | None, str]:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "compare.py")
-    parser.add_argument("baseline", metavar="BASELINE", help="run record, or a config of the trial logs")
-    parser.add_argument("candidate", metavar="CANDIDATE", help="run record, or a config of the trial logs")
+    parser.add_argument("baseline", metavar="BASELINE", help="run record, log or shards (a,b), or a config")
+    parser.add_argument("candidate", metavar="CANDIDATE", help="the same of the candidate")
     what = parser.add_argument_group("what is compared")
-    what.add_argument("--cases", metavar="FILE", help="the case set of the run records")
+    what.add_argument("--cases", metavar="FILE", help="the case set of the run records or logs")
     what.add_argument("--trials", action="append", type=trial_log, metavar="[SIDE=]FILE",
                       help="a plain trial log, of both sides, or of the baseline or candidate; may be repeated")
     what.add_argument("--score-range", nargs=2, metavar=("LOW", "HIGH"),
                       help="what scores of trial logs can be (default: 0 1)")
-    what.add_argument("--missing", choices=("refuse", "drop", "zero"), metavar="POLICY", help="trials without a score, "
+    what.add_argument("--missing", choices=CHOICES["missing"], metavar="POLICY", help="trials without a score, "
                       "cases of one side, in a log: refuse (default), drop, or zero")
     what.add_argument("--skip-broken-lines", action="store_true",
                       help="read the whole rows of a trial log, list the others")
@@ -534,13 +546,13 @@ def build_parser() -> argparse.ArgumentParser:
     decision.add_argument("--among", metavar="M", help="this is one of M candidates for this baseline")
     decision.add_argument("--plan", metavar="H", help="say what an interval of +-H would need")
     decision.add_argument("--seed", help=f"of whatever is sampled (default: {SEED})")
-    parser.set_defaults(**DEFAULTS | {"must_pass": None, "tags": None})
     out = parser.add_argument_group("what comes out, beside the one line")
     out.add_argument("--out", metavar="FILE", help="comparison.json")
     out.add_argument("--json", action="store_true", help="print what --out writes, in place of the line")
     out.add_argument("--table", action="store_true", help="print the whole comparison as text after the line")
     out.add_argument("--markdown", metavar="FILE", help="write a pull request comment")
     out.add_argument("--html", metavar="FILE", help="write one self-contained page")
+    out.add_argument("--check", metavar="FILE", help="nothing but: does this comparison come out again?")
     return parser
 
 
@@ -551,8 +563,8 @@ def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, A
     """Return the comparison that the command asks for, and what it was made from."""
     names = args.baseline, args.candidate
     if not args.trials:
-        baseline, candidate = (harness.read_record(path) for path in names)
         case_set = harness.load_cases(args.cases)
+        baseline, candidate = (harness.read_run(name, case_set, args.cases) for name in names)
         return compare(baseline, candidate, case_set, options, names), (baseline, candidate, case_set)
     pair = trials.read_trial_logs(args.trials, *names, options.reading)
     return compare_pair(pair, options), pair
@@ -574,18 +586,68 @@ def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: 
         files.write("a page", args.html, html)
 
 
+def leaves(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield (keys and indices that lead there, JSON text) of each value within a JSON value that holds no other."""
+    inside = value.items() if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else ()
+    if not inside:
+        yield place, json.dumps(value)
+    for key, item in inside:
+        yield from leaves(item, (*place, key))
+
+
+def first_difference(one: Any, other: Any) -> str:
+    """Return the place of the first value in which two JSON values differ, with both; "" where none does.
+
+    >>> first_difference({"a": [1, 2], "b": 0}, {"a": [1, 3], "b": 1})
+    'a[1]: 2 and 3'
+    """
+    known, found = dict(leaves(one)), dict(leaves(other))
+    for place in {**found, **known}:
+        pair = [side.get(place, "nothing") for side in (known, found)]
+        if pair[0] != pair[1]:
+            name = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place).lstrip(".")
+            return f"{name}: {pair[0]:.200} and {pair[1]:.200}"
+    return ""
+
+
+def check(args: argparse.Namespace) -> int:
+    """Say whether a comparison comes out of what it names again, its tool_version set aside; raise RunError if not."""
+    saved = files.expect("a comparison", files.read_bytes(args.check), args.check, "make one with compare.py --out")
+    version = saved["comparison_version"]
+    if version != COMPARISON_VERSION:
+        raise files.RunError(f"{args.check}: comparison_version {version!r:.60}, and this tool makes "
+                             f"{COMPARISON_VERSION!r}; check it with the version that made it")
+    try:
+        options = parse_options(saved["options"])
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise files.RunError(f"{args.check}: options: {error}; make it again with compare.py --out") from None
+    fresh = json.loads(format_json(read_inputs(args, options)[0]))
+    found = first_difference(*({**one, "tool_version": None} for one in (saved, fresh)))
+    if found:
+        raise files.RunError(f"{args.check} and what comes out now differ in {found}; find out which was changed, the "
+                             "comparison, what it was made from, or the tool")
+    print(files.line_of(f"{args.check}: the same"))
+    return 0
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     args = parser.parse_args(argv)
     if bool(args.trials) == bool(args.cases):
         parser.error("give --cases with two run records, or --trials with two configs")
+    given = {name: getattr(args, name) for name in DEFAULTS if getattr(args, name) not in (None, False)}
+    if args.check is not None:
+        if given or any((args.out, args.markdown, args.html, args.json, args.table)):
+            parser.error("--check takes its options from the comparison, and writes nothing; leave the others out")
+        return check(args)
     try:
-        options = parse_options({name: getattr(args, name) or default for name, default in DEFAULTS.items()})
+        options = parse_options(given)
     except ValueError as error:
         parser.error(str(error))
     if args.json and args.table:
         parser.error("--json and --table both print to stdout; choose one")
-    inputs = [path for _, path in args.trials] if args.trials else [args.baseline, args.candidate, args.cases]
+    inputs = [path for _, path in args.trials or ()] or [
+        args.cases, *harness.run_paths(args.baseline), *harness.run_paths(args.candidate)]
     outputs = [("a comparison", args.out), ("a Markdown report", args.markdown), ("a page", args.html)]
     files.check_outputs(outputs, inputs)
     comparison, source = read_inputs(args, options)

@@ -33,7 +33,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from core.files import (
-    LIST, NULL, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_outputs,
+    LIST, LOG_START, NULL, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_outputs,
     command_parser, decode, expect, identify, json_line, line_of, parse_json, read_bytes, stream_of, write,
 )
 from core.files import read_json as read_json
@@ -556,6 +556,28 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, task_changed: boo
     return make_record(header, case_set, task, trials, logs)
 
 
+def run_paths(text: str) -> list[str]:
+    """Return the files that name one run: a run record, a log, or the logs of its shards with commas between them."""
+    return [text] if os.path.exists(text) else text.split(",")
+
+
+def read_run(text: str, case_set: CaseSet, cases: str) -> dict[str, Any]:
+    """Return the run record that run_paths(text) name; logs are replayed in memory."""
+    paths = run_paths(text)
+    if len(paths) == 1 and not (os.path.isfile(text) and read_bytes(text, len(LOG_START)) == LOG_START):
+        return read_record(text)
+    return replay_logs(paths, case_set, cases)
+
+
+def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_changed: bool = False) -> dict[str, Any]:
+    """Return the run record of log files, graded by the task that they name; see replay. The case set is of `cases`."""
+    logs = [read_log(path) for path in paths]
+    header = logs[0].header
+    task = load_task(header["task"]["name"], None if task_changed else header, logs[0].name)
+    check_cases(case_set, task, cases)
+    return replay(logs, case_set, task, task_changed)
+
+
 def _refuse_other(run: dict[str, Any], what: str, name: str, sha256: str, where: str) -> None:
     """Raise RunError unless a run was made with this case set or task."""
     theirs = run[what]["sha256"]
@@ -762,11 +784,7 @@ def cmd_run(args: argparse.Namespace) -> None:
 
 def cmd_replay(args: argparse.Namespace) -> None:
     check_outputs([("a run record", args.out)], [args.cases, *args.logs])
-    case_set, logs = load_cases(args.cases), [read_log(path) for path in args.logs]
-    header = logs[0].header
-    task = load_task(header["task"]["name"], None if args.task_changed else header, logs[0].name)
-    check_cases(case_set, task, args.cases)
-    save(replay(logs, case_set, task, args.task_changed), args.out)
+    save(replay_logs(args.logs, load_cases(args.cases), args.cases, args.task_changed), args.out)
 
 
 def _extended(run: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Does the comparison keep its contract? The published figures, the recorded runs, the laws, and every refusal."""
 
 import copy
+import hashlib
 import itertools
 import json
 import os
@@ -466,6 +467,85 @@ class CommandTest(unittest.TestCase):
         with open(log, "rb") as file:
             self.assertEqual(file.read(), before)
 
+    def test_logs_give_what_their_run_records_give_and_a_check_says_so(self):
+        logs = [here("recorded", f"qwen-coder-v{number}.jsonl") for number in (1, 2)]
+        cases, saved = ("--cases", here("cases-robustness.json")), here("runs", "comparison.json")
+        before = sorted(os.listdir(self.folder))
+        for sides in (logs, [logs[0], here("runs", "qwen-coder-v2.json")]):
+            self.assertEqual(self.command(*sides, *cases, "--check", saved), (0, f"{saved}: the same\n", ""))
+        status, stdout, stderr = self.command(*logs[::-1], *cases, "--check", saved)
+        self.assertEqual((status, stdout), (1, ""))
+        self.assertIn('differ in baseline.version: "v1" and "v2"', stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        for other in ("old", f"{logs[0]},{logs[1]}", f"{logs[0]},{logs[0]}", f"{logs[0]},"):
+            self.assertEqual(self.command(other, logs[1], *cases, "--check", saved)[:2], (1, ""))
+
+    def test_logs_of_shards_are_joined(self):
+        cases = here("cases-robustness.json")
+        whole = harness.read_log(here("recorded", "qwen-coder-v1.jsonl"))
+        parts = []
+        for k in (1, 2):
+            head = whole.header | {"shard": f"{k}/2"}
+            body = "".join(json.dumps(value) + "\n" for value in (head, *whole.rows[k - 1::2]))
+            end = {"type": "end", "trials": 110, "sha256": hashlib.sha256(body.encode()).hexdigest()}
+            parts.append(self.save(f"part{k},of 2.jsonl", body + json.dumps(end) + "\n"))
+        one, other = parts
+        plain = [self.path("a.jsonl"), self.path("b.jsonl")]
+        for part, path in zip(parts, plain):
+            os.symlink(part, path)
+        found = [self.command(side, here("runs", "qwen-coder-v2.json"), "--cases", cases, "--json")
+                 for side in (here("runs", "qwen-coder-v1.json"), ",".join(plain), ",".join(plain[::-1]))]
+        shared = [{key: value for key, value in json.loads(stdout).items() if key != "logs"} for _, stdout, _ in found]
+        self.assertEqual([status for status, _, _ in found], [0, 0, 0])
+        self.assertEqual((shared[1], shared[2]), (shared[0], shared[0]))
+        status, _, stderr = self.command(one, other, "--cases", cases)  # a name with a comma is a name, and half a run
+        self.assertEqual(status, 1)
+        self.assertIn("is missing", stderr)
+
+    def test_a_check_of_trial_logs_takes_the_options_from_the_file(self):
+        log, saved = self.simple_log(), self.path("c.json")
+        options = ("--margin", "0.2", "--gate", "better", "--score-range", "0", "2", "--missing", "drop", "--seed", "7",
+                   "--plan", "0.1", "--ignore-input", "--min-gain", "0.05")
+        self.assertEqual(self.command("old", "new", "--trials", log, *options, "--out", saved)[0], 0)
+        with open(saved, "rb") as file:
+            before = file.read()
+        self.assertEqual(self.command("old", "new", "--trials", log, "--check", saved)[:2], (0, f"{saved}: the same\n"))
+        for more in (("--seed", "20261020"), ("--margin", "0"), ("--skip-broken-lines",), ("--out", "x"),
+                     ("--html", "x"), ("--markdown", "x"), ("--json",), ("--table",), ("--gate", "better"), ("--tag", "t")):
+            self.assertEqual(self.command("old", "new", "--trials", log, "--check", saved, *more)[0], 2, more)
+        self.simple_log(gain=False)
+        self.assertIn("differ in ", self.command("old", "new", "--trials", log, "--check", saved)[2])
+        with open(saved, "rb") as file:
+            self.assertEqual(file.read(), before)
+
+    def test_a_check_names_the_first_key_that_differs_and_refuses_what_it_cannot_compare(self):
+        log, saved = self.simple_log(), self.path("c.json")
+        self.command("old", "new", "--trials", log, "--out", saved)
+        good = files.read_json(saved)
+        self.save("c.json", json.dumps(good | {"tool_version": "9"}))
+        self.assertEqual(self.command("old", "new", "--trials", log, "--check", saved)[0], 0)
+        overall, cases = good["overall"], good["cases"]
+        for changed, says in (
+                ({"overall": overall | {"difference": 0.5}}, "overall.difference: 0.5 and 1.0"),
+                ({"overall": overall | {"better": True}}, "overall.better: true and 8"),
+                ({"cases": cases[:1] + [cases[1] | {"baseline": 1.0}] + cases[2:]}, "cases[1].baseline: 1.0 and 0.0"),
+                ({"cases": cases[:-1]}, "cases[7].case_id: nothing and"), ({"cases": []}, "cases[0].case_id: nothing"),
+                ({"zzz": "\x1b[31m"}, 'zzz: "\\u001b[31m" and nothing'), ({"task": {}}, "task: {} and null"),
+                ({"comparison_version": "1"}, "comparison_version '1', and this tool makes"),
+                ({"comparison_version": ["2"]}, "comparison_version ['2']"),
+                ({"options": None}, "options: "), ({"options": {"gate": "good"}}, "gate 'good' is no option"),
+                ({"options": {"margin": 5}}, "margin 5 is no option"), ({"options": {"new": "x"}}, "new 'x' is no"),
+                ({"options": {"seed": "x"}}, "options: "), ({"options": {"tags": [1]}}, "tags [1] is no option"),
+                ({"options": {"score_range": ["0"]}}, "options: "), ({"options": {"look": "9/2"}}, "--look 9/2")):
+            self.save("c.json", json.dumps(good | changed))
+            status, stdout, stderr = self.command("old", "new", "--trials", log, "--check", saved)
+            with self.subTest(changed):
+                self.assertEqual((status, stdout, stderr.count("\n")), (1, "", 1), stderr)
+                self.assertIn(says, stderr)
+                self.assertIn(saved, stderr)
+        for path in (log, here("cases-robustness.json"), self.path("none")):
+            self.assertEqual(self.command("old", "new", "--trials", log, "--check", path)[0], 1)
+
     def test_earlier_outputs_are_replaced_and_other_files_are_not(self):
         log, outputs = self.simple_log(), (("--out", "c.json"), ("--html", "c.html"), ("--markdown", "c.md"))
         argv = ("old", "new", "--trials", log, *(part for flag, name in outputs for part in (flag, self.path(name))))
@@ -497,7 +577,6 @@ class CommandTest(unittest.TestCase):
         cases, run_v1 = here("cases-robustness.json"), here("runs", "qwen-coder-v1.json")
         for argv, words in (
                 ((here("runs", "comparison.json"), run_v1, "--cases", cases), "is a comparison, not a run record"),
-                ((run_v1, here("recorded", "qwen-coder-v1.jsonl"), "--cases", cases), "is a log; make its run record"),
                 ((run_v1, run_v1, "--cases", run_v1), "is a run record, not a case set"),
                 ((run_v1, run_v1, "--cases", here("recorded", "qwen-coder-v1.jsonl")), "is a log, not a case set"),
                 ((run_v1, cases, "--cases", cases), "is a case set, not a run record")):

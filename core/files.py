@@ -213,7 +213,7 @@ def _refusal(path: str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
     if found == kind and not other:
         return ""
     found += f" of another {other[0].replace('_', ' ')}" if other else ""
-    return f"it is {found}, and only {kind} made before is replaced; name another file"
+    return f"it is {found or 'a file of another kind'}, and only {kind} made before is replaced; name another file"
 
 
 def _known(manifest: Any, what: str) -> Any:

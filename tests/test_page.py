@@ -152,7 +152,7 @@ class PageTest(unittest.TestCase):
             self.assertAlmostEqual((edge - zero) / (high - zero), value / 0.381, places=3)
 
     def test_every_source_is_a_dot_and_those_of_one_place_stand_on_each_other(self):
-        row = re.search(r"<tr[^>]*><th scope=\"row\"><bdi>Each of 6 sources.*?</tr>", page.html_report(sample()))[0]
+        row = re.search(r"<tr[^>]*><th scope=\"row\"><bdi>Each source.*?</tr>", page.html_report(sample()))[0]
         dots = re.findall(r'class="dot" cx="([\d.]+%)" cy="([\d.]+%)"', row)
         self.assertEqual((len(dots), len(set(dots)), len({x for x, _ in dots})), (6, 6, 4))
         comparison = sample()
@@ -216,7 +216,7 @@ class PageTest(unittest.TestCase):
         change = re.search(r'<section id="change">.*?</section>', text, re.DOTALL)[0]
         self.assertIn("<pre>Classify.\nBe <del>brief</del><ins>kind</ins>.</pre>", change)
         self.assertNotIn("temperature", change)
-        self.assertIn("Prompts and settings stand in run records", page.html_report(sample()))
+        self.assertIn("Prompts and settings stand in run records;", page.html_report(sample()))
 
     def test_marks_leave_the_texts_whole_and_their_work_is_bounded(self):
         marker = page._Marker()

@@ -798,7 +798,7 @@ Is it larger than the noise?
 Question                              interval       p  -0.4    0 +0.2   +0.6
 On these very cases         +0.0123 to +0.4639  0.1250         :[---o----]
 On new messages like these  -0.0952 to +0.4286  0.2500        [-+---o---]
-Each of 6 sources                                         o    :2:    2     o
+Each source                                               o    :2:    2     o
   On these very cases: 21 pairs of trials, of which 7 differ; exact, 128 sign
   patterns.
   On new messages like these: this decides; 6 sources; 95% interval, exact, 64

@@ -91,13 +91,13 @@ def pair_panel(pair: Any) -> list[dict[str, Any]]:
 # === Cells and rows ===
 
 
-def _esc(value: object) -> str:
-    return escape(clean(value))
+def _esc(value: object, keep: str = "") -> str:
+    return escape(clean(value, keep))
 
 
 def _said(text: str) -> str:
     """Return a sentence or figure, with the sign of a number below zero as typography has it."""
-    return re.sub(r"(?<![\w-])-(?=\d)", "−", _esc(text))
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", _esc(text, keep="\n\t"))
 
 
 def _class(*kinds: str) -> str:
@@ -151,11 +151,9 @@ class _Plot:
     def head(self) -> str:
         """Return the head of the column: which way is better, and the ticks with their labels."""
         ticks = self.scale.ticks()
-        texts = [(0.0, 11, "end", -7, "← worse"), (0.0, 11, "start", 7, "better →"), *(
-            (tick, 27, "tick odd" if round(tick / self.scale.step) % 2 else "tick", 0, label.replace("-", "−"))
-            for tick, label in ticks)]
-        drawn = "".join(f'<text class="{kind}" x="{self.at(x)}" y="{y}" dx="{dx}">{text}</text>'
-                        for x, y, kind, dx, text in texts)
+        drawn = '<text x="0" y="11">← worse</text><text class="end" x="100%" y="11">better →</text>' + "".join(
+            f'<text class="tick{" odd" * (round(tick / self.scale.step) % 2)}" x="{self.at(tick)}" y="27">'
+            f"{_said(label)}</text>" for tick, label in ticks)
         return (f'<th scope="col" class="plot"><svg class="fill" role="img"><title>Scale from {ticks[0][1]} to '
                 f'{ticks[-1][1]}, candidate minus baseline</title>{drawn}</svg></th>')
 
@@ -265,8 +263,8 @@ def _change(words: Words, manifests: Sequence[dict[str, Any]], marker: _Marker) 
                    for name, before, after in rows)
     return _framed("What differs, word by word: struck through what went, underlined what came",
                    _heads("What", "baseline, then candidate"), body, "change") * bool(rows) + (
-        "<p>Prompts and settings stand in run records: with them (report.py --runs) they are shown here word by word."
-        "</p>") * (not manifests)
+        "<p>Prompts and settings stand in run records; a page made with those shows them here, word by word.</p>"
+        ) * (not manifests)
 
 
 # === Cases with all their trials ===

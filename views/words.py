@@ -19,6 +19,7 @@ from core.files import RunError, clean
 NOT_MEASURED = "not measured"
 SHOWN_NAMES = 10  # of a list within a sentence
 DRAWN_DOTS = 300  # sources; of more no eye tells one from another
+SHOWN_SOURCES = 20  # the rest are folded away
 FOLDED_FROM = 4  # slices with one reason for no interval that become one line
 SIDES = ("baseline", "candidate")
 GONE = "made by a version that did not measure this"
@@ -233,8 +234,8 @@ class Words:
 
     def digits(self, value: float | None, form: str = ".4g") -> str:
         """Return a measure to four significant digits, without an exponent where it has few places."""
-        if value is None:
-            return NOT_MEASURED
+        if not value:
+            return NOT_MEASURED if value is None else "0"
         return f"{value:{form.replace('.4g', ',.0f') if abs(value) >= 1000 else form}}"
 
     def percent(self, measure: str) -> str:
@@ -317,8 +318,7 @@ class Words:
         rests = method if self.interval else decision["reason"] or flip["reason"] or GONE
         sources = sorted(self.all["sources"], key=lambda row: row["difference"])
         dots = [row["difference"] for row in sources or self.changed()]
-        new, each = ("messages", f"Each of {many(self.units, 'source')}") if self.unit == "source" else (
-            "cases", "Each changed case")
+        new, each = ("messages", "Each source") if self.unit == "source" else ("cases", "Each changed case")
         yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], [
             Row(["On these very cases", self.span(these["interval_95"]), self.chance(these["p_value"])], asked,
                 Draw(these["interval_95"], self.difference)),
@@ -335,11 +335,12 @@ class Words:
         if self.all["shared_luck"]["reason"]:
             yield f"On these cases: {self.all['shared_luck']['reason']}."
         if sources:
-            yield Table("sources", "Sources, worst first: a source is what several cases were made from", [
-                "Source", "~cases", "~baseline", "~candidate", "#difference"], [
-                    Row([row["source"] or "(no source)", f"{row['cases']}", *self.both(row),
+            rows = [Row([row["source"] or "(no source)", f"{row['cases']}", *self.both(row),
                          self.signed(row["difference"])], draw=Draw(point=row["difference"]), key=row["source"])
-                    for row in sources])
+                    for row in sources]
+            more = [(f"{len(rows) - SHOWN_SOURCES} more sources", rows[SHOWN_SOURCES:])] * (len(rows) > SHOWN_SOURCES)
+            yield Table("sources", "Sources, worst first: a source is what several cases were made from", [
+                "Source", "~cases", "~baseline", "~candidate", "#difference"], rows[:SHOWN_SOURCES], more)
         yield from self.unscored()
 
     def unscored(self) -> Blocks:

@@ -86,7 +86,7 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     Fraction(1, 20)
     >>> parse_options({"margin": "5"})
     Traceback (most recent call last):
-    ValueError: --margin 5 is not below the width of the score range, 1: in score units 5% is 0.05
+    ValueError: --margin 5 is below 0, or not below the width of the score range, 1: in score units 5% is 0.05
     """
     words = DEFAULTS | dict(given)
     for name, value in words.items():
@@ -96,28 +96,29 @@ def parse_options(given: Mapping[str, Any]) -> Options:
         if not whole or not all(isinstance(text, str) for text in texts) or value not in CHOICES.get(name, [value]):
             raise ValueError(f"{name} {value!r:.60} is no option")
     low, high = (_number("score_range", text) for text in words["score_range"])
-    if low >= high:
-        raise ValueError("--score-range: LOW is below HIGH")
-    least, margin, plan = (text if text is None else _number(name, text) for name, text in (
-        (name, words[name]) for name in ("min_gain", "margin", "plan")))
-    for name, value in (("min-gain", least), ("margin", margin)):
-        if not 0 <= value < high - low:
-            beyond = "below 0" if value < 0 else f"not below the width of the score range, {float(high - low):g}"
-            raise ValueError(f"--{name} {float(value):g} is {beyond}: "
-                             f"in score units 5% is {float((high - low) / 20):g}")
-    if plan is not None and plan <= 0:
-        raise ValueError("--plan is above 0")
-    if words["gate"] in ("not-worse", "equivalent") and not margin:
-        raise ValueError(f"--gate {words['gate']} needs --margin, the loss that is tolerated")
-    look, among = _look(words["look"]), words["among"]
-    if among is not None and not re.fullmatch("[1-9][0-9]{0,5}", among) or among == "1":
-        raise ValueError(f"--among {among}: give the number of candidates, 2 or more")
-    must_pass = [tuple(part.strip() for part in text.split("=", 1)) for text in words["must_pass"]]
-    for text, pair in zip(words["must_pass"], must_pass):
-        if len(pair) < 2 or not all(pair):
-            raise ValueError(f"--must-pass {text}: give TAG=VALUE")
-    return Options(Limits(least, margin, words["gate"], look, among and int(among)), plan, tuple(must_pass),
-                   words["missing"], int(words["seed"]), tuple(words["tags"]),
+    gain, margin, plan = (_number(name, words[name] or "1") for name in ("min_gain", "margin", "plan"))
+    look: Any = re.fullmatch("([1-9]|10)/([2-9]|10)", words["look"] or "1/2")
+    must_pass: list[Any] = [re.fullmatch(r"\s*(.*?)\s*=\s*(.*?)\s*", text, re.DOTALL) for text in words["must_pass"]]
+    for broken, why in (
+            (low >= high, "--score-range: LOW is below HIGH"),
+            *((not 0 <= value < high - low, f"--{option} {words[name]} is below 0, or not below the width of the score "
+               f"range, {float(high - low):g}: in score units 5% is {float((high - low) / 20):g}")
+              for option, name, value in (("min-gain", "min_gain", gain), ("margin", "margin", margin))),
+            (plan <= 0, "--plan is above 0"),
+            (words["gate"] in ("not-worse", "equivalent") and not margin,
+             f"--gate {words['gate']} needs --margin, the loss that is tolerated"),
+            (not look or int(look[1]) > int(look[2]), f"--look {words['look']}: give K/N, look K of N, N from 2 to 10"),
+            (not re.fullmatch("[2-9]|[1-9][0-9]{1,5}", words["among"] or "2"),
+             f"--among {words['among']}: give the number of candidates, 2 or more"),
+            (not all(pair and pair[1] and pair[2] for pair in must_pass),
+             f"--must-pass {', '.join(words['must_pass'])}: give TAG=VALUE"),
+            (not re.fullmatch("-?[0-9]{1,40}", words["seed"]), f"--seed {words['seed']}: give a whole number")):
+        if broken:
+            raise ValueError(why)
+    limits = Limits(gain, margin, words["gate"], words["look"] and (int(look[1]), int(look[2])),
+                    words["among"] and int(words["among"]))
+    return Options(limits, words["plan"] and plan, tuple((pair[1], pair[2]) for pair in must_pass), words["missing"],
+                   int(words["seed"]), tuple(words["tags"]),
                    trials.Reading((low, high), words["skip_broken_lines"], words["ignore_input"]), words)
 
 
@@ -127,14 +128,6 @@ def _number(name: str, text: str) -> Fraction:
     except (ValueError, OverflowError):
         raise ValueError(f"--{name.replace('_', '-')} {text}: not a number up to 1e100; in score units, with a point: "
                          "of scores from 0 to 1, 5% is 0.05") from None
-
-
-def _look(text: str | None) -> tuple[int, int] | None:
-    found = re.fullmatch("([0-9]{1,2})/([0-9]{1,2})", text or "")
-    k, n = map(int, found.groups()) if found else (0, 0)
-    if text is not None and not (1 <= k <= n and 2 <= n <= 10):
-        raise ValueError(f"--look {text}: give K/N, the K-th of N looks, N from 2 to 10")
-    return (k, n) if n else None
 
 
 # === Pure computation ===
@@ -247,7 +240,7 @@ def measure_figures(pair: Pair, found: Differences, latency: str | None = None) 
         before, after = (sum(side) / len(means) for side in zip(*means))
         reason = latency if name == "latency_s" else None
         reason = reason or ("one source shows no spread between sources" if len(sums) < 2 else None)
-        interval = None if reason else decide.t_interval([(len(ks), sum(ks)) for ks in sums.values()])
+        interval = None if reason else decide.t_interval([(len(ks), sum(ks, Fraction(0))) for ks in sums.values()])
         figures[name] = {"cases": len(means), "baseline": before, "candidate": after, "difference": after - before,
                          "interval_95": interval, "reason": reason}
     return figures
@@ -410,7 +403,7 @@ def figures(everything: Pair, pair: Pair, found: Differences, named: dict[tuple[
         "shared_luck": luck, "consistency": chance.consistency(pair),
         "changed_by_chance": chance.changed_by_chance(passes),
         "noise_floor": chance.noise_floor(scores[0], found.group_of, options.limits, pair.score_range, options.seed),
-        **decide.planning(decide.Sample(found.ks, found.unit, groups, *scores, not unpaired, has_sources),
+        **decide.planning(decide.Sample(found.ks, found.unit, groups, scores[0], scores[1], not unpaired, has_sources),
                           options.limits.alpha, options.plan),
         "incomplete": decide.incomplete(everything.baseline.trials, everything.candidate.trials, pair.score_range),
         "nothing_moved": decide.nothing_moved(found.ks, groups),
@@ -432,14 +425,15 @@ def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseS
 
 def other_load(baseline: dict[str, Any], candidate: dict[str, Any]) -> str | None:
     """Return why two runs' latencies do not compare: other workers, or the same weights at another speed."""
-    workers = [run["manifest"].get("workers") for run in (baseline, candidate)]
+    manifests = [run["manifest"] for run in (baseline, candidate)]
+    workers, weights = zip(*((manifest.get("workers"), str(manifest["system"].get("model")).rpartition("@")[2])
+                             for manifest in manifests))
     if workers[0] != workers[1] and None not in workers:
         return f"recorded with {workers[0]} and {workers[1]} workers"
-    counts = [[(row["metadata"].get("eval_duration"), row["metadata"].get("eval_count")) for row in run["results"]]
+    counts = [[[row["metadata"].get(name) for name in ("eval_duration", "eval_count")] for row in run["results"]]
               for run in (baseline, candidate)]
     known = [[pair for pair in run if all(type(value) is int and 0 < value < 2**63 for value in pair)]
              for run in counts]
-    weights = [str(run["manifest"]["system"].get("model")).rpartition("@")[2] for run in (baseline, candidate)]
     if weights[0] != weights[1] or not all(known):
         return None
     slow, slower = sorted(sum(time for time, _ in run) / sum(tokens for _, tokens in run) / 1e9 for run in known)

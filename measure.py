@@ -436,6 +436,7 @@ def false_gains(worlds: int, seed: int) -> list[list[str]]:
             chances = [rng.choice((0.4, 0.5, 0.6)) for _ in range(SOURCES_A_LOOK * number if what == "looks" else 20)]
             before = passes(chances)
             after = [passes(chances) for _ in range(number if what == "candidates" else 1)]
+            seen: list[tuple[list[int], list[int], dict[str, Any]]]
             if what == "looks":
                 seen = [(before[:SOURCES_A_LOOK * k], after[0], {"look": (k, number)}) for k in range(1, number + 1)]
             else:
@@ -502,7 +503,7 @@ def build_parser() -> argparse.ArgumentParser:
     speed.add_argument("--cases", type=int, nargs="+", default=[BUNDLED, 1000, 10_000, 100_000], metavar="N",
                        help=f"numbers of cases, {BUNDLED} for the bundled runs (default: 44 1000 10000 100000)")
     speed.set_defaults(command=cmd_speed)
-    coverage = files.add_verb(verbs, "coverage", "Print how often intervals and verdicts are right, in simulated worlds.",
+    coverage = files.add_verb(verbs, "coverage", "Print how often intervals and claims are right, in simulated worlds.",
                               "python3 measure.py coverage --worlds 20 --groups 6 9")
     coverage.add_argument("--worlds", type=int, default=100, metavar="N",
                           help="worlds of each kind, number and sizes of sources, and trials (default: %(default)s)")

@@ -42,7 +42,7 @@ def pass_counts(baseline: Scores, candidate: Scores) -> list[tuple[int, int, int
 
 
 @functools.lru_cache(maxsize=1024)
-def _deals(passes: int, in_baseline: int, in_candidate: int) -> tuple[int, list[Number], Number]:
+def _deals(passes: int, in_baseline: int, in_candidate: int) -> tuple[int, Sequence[float], float]:
     """Return the least passes that the candidate can be dealt, the weight of each number from there on, and their sum.
 
     Whole numbers up to COUNTED trials; beyond, floats relative to the likeliest deal.
@@ -67,7 +67,7 @@ def _uneven_share(passes: int, in_baseline: int, in_candidate: int, least: int) 
     low, weights, whole = _deals(passes, in_baseline, in_candidate)
     hits = sum(weight for c, weight in enumerate(weights, low)
                if abs(c * in_baseline - (passes - c) * in_candidate) >= least)
-    return Fraction(hits, whole) if isinstance(whole, int) else min(1.0, hits / whole)
+    return Fraction(int(hits), whole) if isinstance(whole, int) else min(1.0, hits / whole)
 
 
 def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int, trials_candidate: int) -> Number:
@@ -111,7 +111,7 @@ def changed_by_chance(passes: list[tuple[int, int, int, int]] | None) -> Record:
             for least, (observed, by_chance) in enumerate(at_least, start=1) if observed or by_chance >= 0.00005]
 
     def surprise(row: Record) -> float:
-        return abs(row["observed"] - row["expected"]) / math.sqrt(max(row["expected"], 1))
+        return float(abs(row["observed"] - row["expected"]) / math.sqrt(max(row["expected"], 1)))
     telling = max(reversed(rows), key=surprise, default=None)
     return {"trials_moved": rows, "reason": None,
             "most_telling": telling["at_least"] if telling and surprise(telling) > 1e-9 else None}
@@ -185,8 +185,7 @@ def chi_squared_tail(value: float, df: int) -> float:
 
 class VeryCases(NamedTuple):
     """What sampling alone could have made of each case, ready to be asked of all of them or of a slice."""
-    units: list[list[int]]           # what could have had either sign, summed up over the case: parts of T times scale
-    scale: list[int]
+    units: list[list[int]]           # the differences of each case that could have had either sign, on one grid
     passes: list[tuple[int, int, int, int]] | None     # instead of units where trials do not pair
     variances: list[float | None]    # of each case's difference, by sampling; None with a single trial
     reason: str | None               # why nothing can be said
@@ -203,8 +202,9 @@ def very_cases(pair: Pair, paired: bool, luck: Record) -> VeryCases:
     reason = luck["reason"] if luck["withheld"] else None
     if not paired:
         passes = pass_counts(*rows)
-        each = [[_variance_of_mean([[score] for score in case]) for case in side] for side in rows]
-        return VeryCases([], [], passes, [None if None in both else sum(both) for both in zip(*each)],
+        known = [[_variance_of_mean([[score] for score in case]) for case in side] for side in rows]
+        both = [None if one is None or other is None else one + other for one, other in zip(*known)]
+        return VeryCases([], passes, both,
                          reason or (None if passes else "trials do not pair, and scores are not pass or fail"))
     whole = math.lcm(*{score.denominator for side in rows for case in side for score in case})
     most = math.lcm(*{len(case) for case in rows[0]})
@@ -216,7 +216,7 @@ def very_cases(pair: Pair, paired: bool, luck: Record) -> VeryCases:
         if len(each) > 1 and all(map(_alike, trials)):
             parts = [each]
         units.append([sum(part) * most // len(each) for part in parts])
-    return VeryCases(units, whole * most, None, [v and v / whole ** 2 for v in variances], reason)
+    return VeryCases(units, None, [v and v / whole ** 2 for v in variances], reason)
 def _variance_of_mean(parts: Sequence[Sequence[Number]]) -> float | None:
     """Return the variance of the mean of all trials, where those of one part are one draw; None of a single draw."""
     if len(parts) < 2:
@@ -273,10 +273,11 @@ def these_cases(sample: VeryCases, cases: Sequence[int], difference: Number) -> 
         dealt = [sample.passes[i] for i in cases]
         moving = sum(0 < b + c < in_both + also for b, in_both, c, also in dealt)
         found["p_value"], found["method"] = _dealt(dealt), "passes of each case dealt to the two runs at random"
-    variances = [sample.variances[i] for i in cases]
-    if None in variances or moving < MIN_GROUPS:
-        return found | {"interval_reason": "one trial a case shows no sampling" if None in variances else
-                        f"fewer than {MIN_GROUPS} cases with a pair of trials that disagrees"}
+    variances = [variance for i in cases if (variance := sample.variances[i]) is not None]
+    if len(variances) < len(cases):
+        return found | {"interval_reason": "one trial a case shows no sampling"}
+    if moving < MIN_GROUPS:
+        return found | {"interval_reason": f"fewer than {MIN_GROUPS} cases with a pair of trials that disagrees"}
     reach = Z_95 * math.sqrt(math.fsum(variances)) / len(cases)
     return found | {"interval_95": [difference - reach, difference + reach]}
 

@@ -14,6 +14,7 @@ import functools
 import math
 import operator
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -248,7 +249,7 @@ def _safety_intervals(worlds: Worlds, limits: Limits, enough: bool) -> Record:
     if enough and limits.margin:
         found |= {"equivalence_level": 1 - 2 * other, "equivalence_interval": seen.interval(other).interval,
                   "interval_with_one_more": seen.with_one_more(1).interval(alpha).interval,
-                  "equivalence_interval_with_one_more": _widest(*map(seen.with_one_more, (1, -1)), other)}
+                  "equivalence_interval_with_one_more": _widest(seen.with_one_more(1), seen.with_one_more(-1), other)}
     return found
 
 
@@ -539,7 +540,7 @@ def _sampling(scores: Scores) -> tuple[float, float]:
     return one_trial, one_trial * math.fsum(1 / len(case) for case in scores) / len(scores)
 
 
-def cluster_variance(groups: Groups, unit: int) -> Fraction:
+def cluster_variance(groups: Sequence[tuple[int, int | Fraction]], unit: int) -> Fraction:
     """Return the squared standard error CR1 of the mean: residual sums by group, squared, times G / (G - 1)."""
     n, total, number = sum(cases for cases, _ in groups), sum(total for _, total in groups), len(groups)
     squares = sum((group_total * n - cases * total) ** 2 for cases, group_total in groups)

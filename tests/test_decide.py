@@ -13,7 +13,6 @@ from collections import Counter
 from fractions import Fraction
 
 from core import decide
-from core import intervals
 from core.trials import Side, Trial
 
 # tau-bench airline (Yao et al. 2024; github.com/sierra-research/tau-bench, MIT): one system, four trials a case, as

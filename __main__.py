@@ -9,17 +9,21 @@ The first argument names a file of this folder without its .py; the others are t
 import importlib
 import sys
 
+if sys.version_info < (3, 11):
+    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
+
+from core import files
+
 COMMANDS = ("compare", "report", "convert", "harness", "bench", "collector", "plan")
 
 
 def main() -> int:
     name = sys.argv[1] if len(sys.argv) > 1 else "none"
     if name not in COMMANDS:
-        print(f"error: {name!r} is no command; name one of {', '.join(COMMANDS)} first", file=sys.stderr)
+        files.tell(f"error: {name!r} is no command; name one of {', '.join(COMMANDS)} first")
         return 2
-    from core.files import run_command
-    return run_command(lambda: importlib.import_module(name).main(sys.argv[2:]))
+    return int(importlib.import_module(name).main(sys.argv[2:]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(files.run_command(main))

@@ -21,7 +21,8 @@ from core.files import CaseError, RunError
 from harness import Unavailable
 from tests.test_harness import CASES, HERE, FolderTest, demo_log
 
-ENTRIES = ("compare.py", "bench.py", "harness.py", "convert.py", "collector.py", "report.py", "measure.py")
+ENTRIES = [name for name in sorted(os.listdir(HERE)) if name.endswith(".py")
+           and "run_command" in files.read_bytes(os.path.join(HERE, name)).decode()]
 
 
 OLD, NEW = ('{"comparison_version": "%d"}\n' % number for number in (1, 2))
@@ -290,6 +291,22 @@ class EndTest(unittest.TestCase):
                       shell="cd $(mktemp -d) && rmdir $PWD")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, r"\Aerror: the working folder was removed; [^\n]*\n\Z")
+
+    def test_where_no_file_can_be_locked_only_recording_and_collecting_need_another_system(self):
+        script = ("import os, runpy, sys; sys.modules['fcntl'] = None; sys.argv = sys.argv[1:]; "
+                  "runpy.run_path(sys.argv[0], run_name='__main__')")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        log = os.path.join(folder, "log.jsonl")
+        for command, status in ((("report.py", "runs/comparison.json"), 0), (("convert.py", "--version"), 0),
+                                (("harness.py", "check", "cases-robustness.json"), 0), (("measure.py", "--version"), 0),
+                                (("compare.py", "--version"), 0), (("collector.py", "--port", "0", "--log", log), 1),
+                                (("bench.py", "--cases", "cases-robustness.json", "--system", "triage_task:rules",
+                                  "--log", log, "--out", log + ".json"), 1)):
+            done = python("-c", script, *command, unbuffered=False)
+            self.assertEqual(done.returncode, status, done)
+            if status:
+                self.assertRegex(done.stderr, r"\Aerror: .*on Linux or macOS\n\Z")
+        self.assertEqual(os.listdir(folder), [])
 
     def test_an_old_python_is_told_which_one_is_needed(self):
         for name in ENTRIES:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from core.chance import flip_tail
 from core.decide import FEW_CASES, MIN_GROUPS, Number, Record, text
-from core.trials import Pair, Side, Trial
+from core.trials import Pair, Side, Trial, listed
 
 Rule = tuple[str, str, str]    # code, message, advice
 ALIKE = 0.95                   # of the cases with the same output, and two trials are nearly one
@@ -38,24 +38,26 @@ def _size_rules(c: Record) -> Iterator[Rule]:
     if groups < needed:
         level = "a 95% interval" if needed == MIN_GROUPS else "the level that was declared with --look or --among"
         yield ("few_groups", f"{unit}s: {groups}, too few for {level}",
-               f"record at least {needed} {unit}s that differ; variants of the same do not count")
+               f"record at least {needed} {unit}s; variants of one message are one source")
     effective = sum(sizes) ** 2 / sum(size * size for size in sizes) if sizes else groups
     if effective < 2 / 3 * groups:
-        yield ("uneven_sources", f"few sources hold most of the cases: the {groups} count as {text(effective)}",
-               "the sign-flip interval then holds the truth less often than it says; even out the cases of a source")
+        yield ("uneven_sources", f"few sources hold most of the cases: the {groups} count as about {text(effective)}, "
+               "and the interval by source is too narrow", "record about as many cases of each source")
     if cases < FEW_CASES:
-        yield "few_cases", f"cases: {cases}, so that one of them moves the result", f"record at least {FEW_CASES} cases"
+        yield ("few_cases", f"cases: {cases}, so a single one of them can turn the result",
+               f"record at least {FEW_CASES} cases")
     if unit == "case":
-        yield ("no_sources", "no sources are named: cases made from one message would count as independent",
+        yield ("no_sources", "no case names its source, so cases made from one message count as independent",
                "tag each case with its source (cluster in a trial log)")
     effect = c["variance"]["design_effect"]
     if effect and effect > 2:
-        yield ("large_design_effect", f"cases of one source move together: by source the variance is {text(effect)} "
-               "times that by case", "believe the figures by source; buy sources, not cases")
+        yield ("large_design_effect", f"variants of one message rise and fall together, so these {cases} cases count "
+               f"as about {max(1, round(cases / effect))}", "use the interval by source; add new messages, not more "
+               "variants")
     if c["nothing_moved"]:
-        yield ("nothing_moved", f"no case moved, yet up to {text(c['nothing_moved']['excluded_share'])} of all "
-               f"{unit}s may change", "do not call it the same: " + "declare --margin, " * (not c["decision"]["margin"])
-               + "add cases that tell them apart")
+        yield ("nothing_moved", f"no case changed, yet up to {text(100 * c['nothing_moved']['excluded_share'])}% of "
+               f"all {unit}s may change", "do not call the two the same: " + "declare --margin, " * (
+                   not c["decision"]["margin"]) + "add cases that are neither easy nor hopeless")
 
 
 def _interval_rules(c: Record) -> Iterator[Rule]:
@@ -69,14 +71,14 @@ def _interval_rules(c: Record) -> Iterator[Rule]:
 
     low, high = overall["exact_interval_95"]
     if moved and (moved < MIN_GROUPS or low == high):
-        yield ("degenerate_interval", f"{moved} of {cases} cases moved, too few or too alike to believe a bootstrap "
-               "interval of them", "read the changed cases one by one; add cases that are neither easy nor hopeless")
+        yield ("degenerate_interval", f"{moved} of {cases} cases changed, too few or too much alike for a bootstrap "
+               "interval by case", "read the changed cases one by one; add cases that are neither easy nor hopeless")
     if luck:
         yield ("shared_luck", f"intervals by case and by trial are too narrow: {c['shared_luck']['reason']}",
-               "believe the figures by source; record with bench.py --seeds per-case")
+               "use the figures by source; record with bench.py --seeds per-case")
     elif flip["interval_95"] and excludes_0([low, high]) != excludes_0(flip["interval_95"]):
-        yield ("intervals_disagree", "the bootstrap interval by case and the sign-flip interval disagree about 0",
-               "believe the sign-flip interval: the decision rests on it")
+        yield ("intervals_disagree", "one of the bootstrap interval by case and the sign-flip interval contains 0, the "
+               "other does not", "use the sign-flip interval: the decision rests on it")
     sampled = [name for name, method in (("by case", overall["exact_method"]), ("sign-flip", flip["method"]),
                                          ("by source", overall["source_cluster_method"] or ""))
                if method.startswith("sampled")]
@@ -86,14 +88,13 @@ def _interval_rules(c: Record) -> Iterator[Rule]:
     alone = [name for name, part in slices.items() if excludes_0(part["exact_interval_95"])
              and part["adjusted_p_value"] is not None and part["adjusted_p_value"] >= 0.05]
     if alone and not luck:
-        yield ("many_slices", f"different when looked at alone, but not among {c['slices_compared']} slices: "
-               + ", ".join(alone),
-               "read adjusted_p_value; try such a slice on new cases before telling of it")
+        yield ("many_slices", f"slices that differ when looked at alone, but not among all {c['slices_compared']}: "
+               + listed(alone), "read their adjusted p; test such a slice on new cases before reporting it")
     same = {" = ".join(sorted([name, *part["same_cases_as"]])) for name, part in slices.items()
             if part["same_cases_as"]}
     if same:
-        yield ("same_slices", f"same cases under several names: {'; '.join(sorted(same))}",
-               "count them once: nothing here tells whose effect it is")
+        yield ("same_slices", f"slices of the same cases: {listed(sorted(same))}",
+               "count them once: these cases cannot show which of the names explains a change")
 
 
 def _missing_rules(c: Record) -> Iterator[Rule]:
@@ -101,27 +102,29 @@ def _missing_rules(c: Record) -> Iterator[Rule]:
     bounds = c["incomplete"]["difference_bounds"]
     if bounds and bounds[0] * bounds[1] <= 0:
         yield ("incomplete_decides", f"had the incomplete trials been graded, the difference could lie anywhere from "
-               f"{text(bounds[0])} to {text(bounds[1])}: its sign hangs on them", "record them again before deciding")
+               f"{text(bounds[0])} to {text(bounds[1])}: its sign depends on them", "record them again before deciding")
     if max(baseline, candidate) > 2 * min(baseline, candidate):
         yield ("one_sided_incomplete", f"incomplete trials: baseline {baseline}, candidate {candidate}",
-               "see their reasons: a cut-off or a timeout may tell of limits rather than of answers")
+               "look at their reasons: a limit or a timeout may have cut off one side more than the other")
     if c["excluded"]:
         yield ("excluded_cases", f"left out of the comparison: {len({row['case_id'] for row in c['excluded']})} cases, "
-               "perhaps not by chance", "record what is missing, or read difference_bounds, which count them")
+               "perhaps not by chance", "record what is missing, or use difference_bounds, which count them")
     if c["uneven_trials"]:
         yield ("uneven_trials", f"cases with fewer trials than others or the other side: {len(c['uneven_trials'])}",
-               "record the trials that lack; each case weighs the same, and one with fewer is noisier")
+               "record the missing trials; each case weighs the same, and one with fewer is noisier")
 
 
 def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[float | None, ...]) -> Iterator[Rule]:
     sides = {"baseline": pair.baseline, "candidate": pair.candidate}
     if any(max(map(len, side.trials)) == 1 for side in pair.sides):
-        yield ("one_trial", "one trial a case: a change and a lucky draw look alike", "record 3 trials a case or more")
+        yield ("one_trial", "there is one trial a case, so a real change and a lucky draw look alike",
+               "record 3 trials a case or more")
     if load := (c["measures"].get("latency_s") or {}).get("reason"):
-        yield ("other_load", f"no interval of the latency: {load}", "record both sides in turns, on a machine at rest")
+        yield ("other_load", f"latency has no interval: {load}",
+               "record both sides in turns, on a machine that does nothing else")
     if _same_outputs(pair):
         yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one cache",
-               "make sure that prompt or model did change, and record again without a cache")
+               "check that prompt or model did change, and record again without a cache")
     for (name, side), temperature in zip(sides.items(), temperatures):
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
             at = f"at temperature {text(temperature)}" if temperature else "whatever their seeds"
@@ -130,14 +133,14 @@ def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[
         elif alike := _nearly_alike(side):
             count, apart = max(map(len, side.trials)), len(alike)
             told = "; ".join(", ".join(f"{t + 1}" for t in numbers) for numbers in alike if len(numbers) > 1)
-            yield ("trials_alike", f"trials of the {name} with these numbers give the same output in nearly every "
-                   f"case: {told}; {count} trials are {apart}",
+            yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers {told}), "
+                   f"so its {count} trials count as {apart}",
                    "record with other seeds, or with bench.py --seeds per-case")
         rise, p_value = _order_effect(side, members)
         if p_value < 0.01:
             yield ("order_effect", f"the {name}'s later trials of the same cases score {text(abs(rise))} "
                    f"{'higher' if rise > 0 else 'lower'} than its earlier ones (p = {text(p_value)})",
-                   "look for what changed while recording, and record both sides in turns")
+                   "find what changed while recording, and record both sides in turns")
 
 
 def _same_outputs(pair: Pair) -> bool:

@@ -128,7 +128,7 @@ class WarningsTest(unittest.TestCase):
                 f"{i}{t.seed}" if name == "B" or i < differing or t.seed not in (2, 3) else i)))
         found = caution.warnings(quiet_comparison(), outputs(1), list(range(40)))
         self.assertEqual([warning["code"] for warning in found], ["trials_alike"])
-        self.assertIn("the baseline with these numbers give the same output in nearly every case: 2, 3; 3 trials are 2",
+        self.assertIn("give the same output in nearly every case (numbers 2, 3), so its 3 trials count as 2",
                       found[0]["message"])
         self.assertEqual(caution.warnings(quiet_comparison(), outputs(3), list(range(40))), [])
 
@@ -156,7 +156,7 @@ class WarningsTest(unittest.TestCase):
         comparison["slices"]["variant"] = {"translation": comparison["slices"]["language"]["en"] | {
             "same_cases_as": ["language: es"]}}
         (warning,) = caution.warnings(comparison, quiet_pair(), list(range(12)))
-        self.assertEqual(warning["message"], "same cases under several names: language: es = variant: translation")
+        self.assertEqual(warning["message"], "slices of the same cases: language: es = variant: translation")
 
     def changed(self, pair, change):
         sides = [Side({}, [[change(name, i, t) for t in case] for i, case in enumerate(part.trials)], [])

@@ -114,7 +114,7 @@ class PageTest(unittest.TestCase):
             "Warnings (1)", "What was changed", "Is it larger than the noise?", "Cost, latency and tokens",
             "Where did it come from?", "Which slices changed?", "How consistent is it?", "What to record next",
             "Other intervals, for contrast", "How it was measured"])
-        self.assertEqual(text.count("sources: 6, which is few"), 1)
+        self.assertEqual(text.count("Sources: 6, which is few"), 1)
 
     def test_figures_are_the_comparisons(self):
         seen = self.check(page.html_report(sample(), panel()))

@@ -467,8 +467,8 @@ class SheetTest(unittest.TestCase):
         comparisons = self.candidates()
         comparisons[1]["decision"] |= {"among": 3, "alpha": 0.025 / 3, "level": 1 - 0.05 / 3}
         self.assertEqual(sheet(comparisons, ["a", "b", "c"]).warnings, [
-            ("compared without --among 3, as if each were the only candidate: a, c",
-             "compare them again with --among 3; that takes intervals at 98.33%, which are wider")])
+            ("Compared without --among 3, as if each were the only candidate: a, c.",
+             "Compare them again with --among 3; that takes intervals at 98.33%, which are wider.")])
         for comparison in comparisons:
             comparison["decision"]["among"] = 4
         self.assertEqual(sheet(comparisons, ["a", "b", "c"]).warnings, [])
@@ -550,7 +550,7 @@ class TextTest(unittest.TestCase):
         self.assertIn("Noise floor: one trial a case.", text)
 
     def test_a_warning_stands_once(self):
-        self.assertEqual(text_report(sample()).count("sources: 6, which is few"), 1)
+        self.assertEqual(text_report(sample()).count("Sources: 6, which is few. Record more"), 1)
 
     def test_terminal_settings(self):
         class Stream(io.StringIO):
@@ -683,7 +683,7 @@ class CommandTest(unittest.TestCase):
         status, out, err = self.run_main(self.comparison, other, "--pages", "a.html", "b.html", "--html",
                                          self.path("sheet.html"), "--markdown", self.path("sheet.md"), "--table")
         self.assertEqual((status, err), (0, ""))
-        self.assertIn("compared without --among 2", " ".join(out.split()))
+        self.assertIn("Compared without --among 2", " ".join(out.split()))
         self.assertIn(b'<a href="b.html"><bdi>v9</bdi></a>', files.read_bytes(self.path("sheet.html")))
         alien = self.save("alien.json", sample() | {"task": None})
         status, out, err = self.run_main(self.comparison, alien)
@@ -789,7 +789,7 @@ UNDECIDED
   pass language=es: 1 of 2 cases did not: refund 2 of 3.
 
 Warnings (1)
-[1] sources: 6, which is few; record more of them.
+[1] Sources: 6, which is few. Record more of them.
 
 What was changed
   version: v1 -> v2

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
 from harness import CaseSet
-from views.words import NOT_MEASURED, SIDES, Draw, Row, Scale, Story, Table, Words, differing, ends_of
+from views.words import NOT_MEASURED, SIDES, Draw, Row, Scale, Story, Table, Words, differing, ends_of, sentence
 
 PAGE_ROWS = 1_000  # of a table
 OPENED_BYTES = 2_500_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -446,7 +446,7 @@ class _Panel:
 def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened = lambda table, key: "") -> str:
     """Return a story as one HTML page; made holds the HTML of tables, by key, that the page makes itself."""
     made = made or {}
-    warnings = "".join(f"<li>{_said(message)}; <b>{_said(advice)}</b>.</li>" for message, advice in story.warnings)
+    warnings = "".join(f"<li>{_said(message)} <b>{_said(advice)}</b></li>" for message, advice in story.warnings)
     main = f'<section id="warnings"><h2>Warnings ({len(story.warnings)})</h2><ol>{warnings}</ol></section>\n' * bool(
         story.warnings)
     main += '<nav aria-label="Sections">' + "".join(
@@ -456,8 +456,8 @@ def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened 
                         made[block.key] if block.key in made else _table(story, block, opened)
                         for block in section.blocks)
         main += f'<section id="{section.key}"><h2>{_esc(section.heading)}</h2>{inner}</section>\n'
-    lead = "".join(f"<p>{_said(sentence)}</p>" for sentence in story.lead)
-    lead += f'<p class="gate">{_said(story.gate[:1].upper() + story.gate[1:])}.</p>' * bool(story.gate)
+    lead = "".join(f"<p>{_said(said)}</p>" for said in story.lead)
+    lead += f'<p class="gate">{_said(sentence(story.gate))}</p>' * bool(story.gate)
     word = _esc(story.verdict[:1].upper() + story.verdict[1:])
     allowed = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     return f"""<!doctype html>

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.files import clean
-from views.words import NOT_MEASURED, Draw, Row, Scale, Story, Table, Words, ends_of, some
+from views.words import NOT_MEASURED, Draw, Row, Scale, Story, Table, Words, ends_of, sentence, some
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
@@ -154,8 +154,8 @@ class _Screen:
             self.grid(story, table)
         for summary, rows in table.folded:
             self.say(f"{summary}: {some([row.cells[0] for row in rows])}.")
-        for sentence in notes(table.rows[:TEXT_ROWS]):
-            self.say(sentence)
+        for note in notes(table.rows[:TEXT_ROWS]):
+            self.say(note)
 
     def grid(self, story: Story, table: Table) -> None:
         """Add the rows of a table: columns that do not fit give way, the drawings stand beside them."""
@@ -224,12 +224,12 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
     screen = _Screen(width, unicode, colour)
     screen.say(f"{story.title}: {story.subject}.", "", "")
     screen.heading(story.verdict.upper(), COLOURS.get(story.verdict, "1"))
-    for sentence in [*story.lead, story.gate[:1].upper() + story.gate[1:] + "."] if story.gate else story.lead:
-        screen.say(sentence)
+    for said in filter(None, [*story.lead, sentence(story.gate)]):
+        screen.say(said)
     for number, (message, advice) in enumerate(story.warnings, start=1):
         if number == 1:
             screen.heading(f"Warnings ({len(story.warnings)})")
-        screen.say(f"{message}; {advice}.", f"[{number}] ", "    ")
+        screen.say(f"{message} {advice}", f"[{number}] ", "    ")
     for section in story.sections:
         if any(isinstance(block, str) or block.rows or block.folded for block in section.blocks):
             screen.heading(section.heading)
@@ -292,7 +292,7 @@ def _markdown(story: Story, most: int) -> str:
     gate = f" · {_md(story.gate)}" if story.gate else ""
     lines = [f"### {_md(story.verdict[:1].upper() + story.verdict[1:])}{gate}", "",
              f"{_md(story.title)}: {_md(story.subject)}.", "", _md(" ".join(story.lead), 2000)]
-    warnings = [f"{number}. {_md(f'{message}; {advice}.')}"
+    warnings = [f"{number}. {_md(f'{message} {advice}')}"
                 for number, (message, advice) in enumerate(story.warnings[:most], start=1)]
     warnings += ["", f"{len(story.warnings) - most} more warnings are left out here."] * (len(story.warnings) > most)
     folds = [(f"Warnings ({len(story.warnings)})", ["", *warnings])] * bool(warnings)

@@ -38,6 +38,10 @@ def many(number: object, noun: str) -> str:
     return f"{'?' if number is None else number} {noun}{'s' * (number != 1)}"
 
 
+def sentence(text: str | None) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
 def some(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN_NAMES]) + (f" and {len(names) - SHOWN_NAMES} more" if names[SHOWN_NAMES:] else "")
 
@@ -538,7 +542,7 @@ class Words:
         name = (self.all["case_set"]["name"] or "trial logs")[:120]
         return Story(f"{self.side('baseline')} against {self.side('candidate')}",
                      f"{many(self.overall['cases'], 'case')} of {name}{groups}, {trials}", self.verdict, self.gate(),
-                     self.lead(), [(row["message"] or "", row["advice"] or "") for row in self.all["warnings"]],
+                     self.lead(), [(sentence(row["message"]), sentence(row["advice"])) for row in self.all["warnings"]],
                      [Section(key, heading, list(blocks())) for key, heading, blocks in sections],
                      [edge for edge in (-self.margin, self.margin, self.gain) if edge])
 
@@ -580,8 +584,8 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     return story._replace(
         title=f"{first.side('baseline')} against {count} candidates", verdict=f"{count} candidates", gate="",
         lead=[f"The baseline scores {first.plain(first.overall['baseline'])}."],
-        warnings=[(f"compared without --among {count}, as if each were the only candidate: {some(named)}",
-                   f"compare them again with --among {count}; that takes intervals at {level}, which are wider")
+        warnings=[(f"Compared without --among {count}, as if each were the only candidate: {some(named)}.",
+                   f"Compare them again with --among {count}; that takes intervals at {level}, which are wider.")
                   for level, named in levels.items()],
         sections=[Section("sheet", "Which candidate?", [
             Table("sheet", "Candidates, best first, candidate minus baseline", heads, rows),

@@ -330,7 +330,7 @@ class Chat:
 def cut_warning(read: Any, context: Any, messages: Sequence[dict[str, str]]) -> str | None:
     """Return a warning where a server read no more tokens of messages than its context, or too few: it may have cut.
 
-    A token is seldom as much as two words, or as ten bytes in text without blanks.
+    A token is rarely as much as two words, or as ten bytes in text without blanks.
 
     >>> cut_warning(2050, 8192, [{"content": "word " * 8000}])
     'far fewer tokens were read than the prompt has words: it may be cut'

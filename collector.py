@@ -7,7 +7,7 @@
 
 POST /trials takes one JSON object, or NDJSON (curl --data-binary @rows.jsonl): all of it or nothing, a crash included.
 Rows are checked by the rules of trials.py and appended, one canonical line each; 202 is said once the disk has them.
-GET /health and GET /stats tell how it goes. Refused, with {"error": why}: 400 a row that breaks a rule, 401 no token,
+GET /health and GET /stats say how it goes. Refused, with {"error": why}: 400 a row that breaks a rule, 401 no token,
 404, 405, 408 a slow body, 409 a row that is there, 411 no length, 413 too long, 503 a disk that refuses.
 
 With TRIAL_TOKEN in the environment, /trials and /stats want it, `Authorization: Bearer TOKEN`; without it, only this
@@ -277,7 +277,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(code, {"error": message or self.responses[code][0]})
 
     def log_message(self, format: str, *args: object) -> None:
-        pass  # the sender is told; an access log is the reverse proxy's
+        pass  # the sender has the answer; an access log is the reverse proxy's
 
 
 # === Command line ===

@@ -107,7 +107,7 @@ def _missing_rules(c: Record) -> Iterator[Rule]:
         yield ("one_sided_incomplete", f"incomplete trials: baseline {baseline}, candidate {candidate}",
                "look at their reasons: a limit or a timeout may have cut off one side more than the other")
     if c["excluded"]:
-        yield ("excluded_cases", f"left out of the comparison: {len({row['case_id'] for row in c['excluded']})} cases, "
+        yield ("excluded_cases", f"cases left out of the comparison: {len({row['case_id'] for row in c['excluded']})}, "
                "perhaps not by chance", "record what is missing, or use difference_bounds, which count them")
     if c["uneven_trials"]:
         yield ("uneven_trials", f"cases with fewer trials than others or the other side: {len(c['uneven_trials'])}",

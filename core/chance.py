@@ -417,7 +417,7 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = Limits(),
 
     >>> found = noise_floor([[0, 1], [1, 1], [1, 1]], [0, 1, 2])
     >>> found["splits"], found["largest_difference"], found["gate_tripped_share"], found["reason"]
-    (1, Fraction(1, 3), None, '3 groups carry no interval to try a gate on')
+    (1, Fraction(1, 3), None, 'groups: 3, too few for an interval to try a gate on')
     """
     trials, sizes = min(map(len, baseline)), Counter(members)
     half, gate = trials // 2, limits.gate
@@ -441,7 +441,7 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = Limits(),
     result |= {"trials_per_half": half, "splits": len(splits), "method": method,
                "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences)}
     if not enough:
-        return result | {"reason": f"{len(sizes)} groups carry no interval to try a gate on"}
+        return result | {"reason": f"groups: {len(sizes)}, too few for an interval to try a gate on"}
     return result | {"gate_tripped_share": Fraction(tripped, 2 * len(splits))}
 
 

@@ -271,7 +271,7 @@ def why_not(record: Record, claim: str | None) -> str:
         if ends[0] == ends[1] == 0:
             return "no difference was seen, which without a margin shows nothing"
         if claim is None:
-            return f"{span} does not tell a gain from a loss"
+            return f"{span} leaves open whether it is a gain or a loss"
         gain = record["min_gain"]
         return f"{span} {'lies below' if ends[1] < gain else 'does not lie above'} {text(gain)}"
     if ends[1] < -margin or claim == "equivalent" and ends[0] > margin:
@@ -408,7 +408,7 @@ def _whole(value: Number) -> int:
     return math.ceil(float(value) * (1 - 1e-12))
 
 
-# === Where does the noise come from, and what to buy next? ===
+# === Where does the noise come from, and what to record next? ===
 
 class _Noise(NamedTuple):
     """The variance of the mean difference is by_source + one / cases; one, that of a case, is steady + sampling / T.

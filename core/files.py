@@ -1,4 +1,4 @@
-"""How is a file read so that nothing odd slips in, and written so that nothing is lost? And the manners of a command.
+"""How is a file read so that nothing odd slips in, and written so that nothing is lost? And command-line behaviour.
 
     $ python3 -c "from core import files; print(files.read_json('runs/comparison.json')['comparison_version'])"
     2
@@ -76,7 +76,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {key!r:.60} stands twice in one object")
+        raise ValueError(f"the key {key!r:.60} is duplicated in one object")
     return value
 
 
@@ -246,7 +246,7 @@ def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
         os.replace(beside, target)
     except OSError as error:
         if stream != 2 or not isinstance(error, BrokenPipeError):  # who reads stderr may leave it
-            raise RunError(f"cannot write {path}: {error.strerror}; free the space or name another file") from None
+            raise RunError(f"cannot write {path}: {error.strerror}; free disk space or name another file") from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(beside)
@@ -426,7 +426,7 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
             check_fields(found, wanted, f"{where}: {field}", error)
 
 
-# === The manners of a command ===
+# === Command-line behaviour ===
 
 
 def clean(value: object, keep: str = "") -> str:
@@ -532,12 +532,12 @@ def run_command(main: Callable[[], int]) -> int:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        tell(f"error: {error.strerror}; free the space")
+        tell(f"error: {error.strerror}; free disk space")
         status = 1
     sys.stdout.flush()
     failure = getattr(getattr(sys.stdout, "buffer", None), "failure", None)
     if failure and status != 130:
-        tell(f"error: cannot write the output: {failure.strerror}; free the space")
+        tell(f"error: cannot write the output: {failure.strerror}; free disk space")
         status = 1
     sys.stderr.flush()
     return status

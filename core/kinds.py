@@ -3,7 +3,7 @@
     $ python3 -c "from core import kinds; print(kinds.describe(open('cases-robustness.json', 'rb').read(), 'c.json'))"
     ('a case set', 'give it with --cases')
 
-Told by the first bytes alone, so that a file too long or too broken to be read is told as well. Reads no file.
+Decided by the first bytes alone, so that a file too long or too broken to be read is named as well. Reads no file.
 """
 
 import contextlib

@@ -452,7 +452,7 @@ class _Rows:
             *_note("unexplained_null", UNEXPLAINED, listed(map(os.path.basename, self.unexplained)),
                    "it is unscored; write the error beside it"),
             *_note("facts_on_some_rows", f"{', '.join(FACTS[:-1])} or {FACTS[-1]} stand on some rows of a case only",
-                   listed(self.known.partly), "the rows that have them are believed; write them on every row"),
+                   listed(self.known.partly), "the rows that have them are used; write them on every row"),
             *_note("inputs_ignored", "cases whose inputs differ, which were paired by their ids alone",
                    listed(self.known.differing), "see that the ids name the same cases: swapped ones pass unseen"),
             *_note("ids_as_text", "ids are numbers on one side and text on the other", listed(mixed),

@@ -70,7 +70,7 @@ class Log:
                                "--unfinished")
             self.rows.notes[state] = 0
         numbers = [name for name in self.kinds if "numbers" in self.kinds[name]]
-        # Which words a score holds, and how to make numbers of them, is told with the rows.
+        # Which words a score holds, and how to make numbers of them, is said with the rows.
         if "text" not in self.kinds.get(scorer, ()) and (scorer or len(numbers) > 1):
             choose("scorer", scorer, numbers, where, "".join(
                 f"; {name} holds {' and '.join(sorted(kinds))}" for name, kinds in self.kinds.items()

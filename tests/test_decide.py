@@ -210,7 +210,7 @@ class DecisionTest(unittest.TestCase):
     def test_reason_says_what_stays_open(self):
         groups = [(1, k) for k in (4, -2, 3, -1, 2, 0, 1)]
         self.assertEqual(decide_on(groups, 10)["reason"],
-                         "the interval by source, -0.1 to 0.3, does not tell a gain from a loss")
+                         "the interval by source, -0.1 to 0.3, leaves open whether it is a gain or a loss")
         self.assertEqual(decide_on(groups, 10, margin=Fraction(1, 20))["reason"],
                          "the interval by source, -0.1 to 0.3, does not rule out a loss of 0.05")
         self.assertIn("without a margin shows nothing", decide_on([(1, 0)] * 7)["reason"])

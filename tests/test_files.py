@@ -373,7 +373,7 @@ class ManualTest(unittest.TestCase):
 
     def test_a_full_disk_is_an_error_line(self):
         full = mock.Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
-        self.assertEqual(self.command(full), (1, "error: No space left on device; free the space\n"))
+        self.assertEqual(self.command(full), (1, "error: No space left on device; free disk space\n"))
 
     def test_interrupted_exits_130(self):
         self.assertEqual(self.command(mock.Mock(side_effect=KeyboardInterrupt))[0], 130)

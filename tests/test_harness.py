@@ -205,7 +205,7 @@ class BadFileTest(FolderTest):
     def test_a_key_twice_in_one_object(self):
         for key in ("name", "points"):  # "points": once taken for the message on int()
             self.everywhere(f'{{"cases": [{{"{key}": 1, "x": 2, "{key}": 3}}]}}'.encode(),
-                            f"bad: the key {key!r} stands twice in one object")
+                            f"bad: the key {key!r} is duplicated in one object")
 
     def test_nested_too_deeply(self):
         self.everywhere(b"[" * 1_000_000, "bad: nested too deeply")
@@ -588,7 +588,7 @@ class SealTest(FolderTest):
             self.broken(b"".join(kept[:i + 1] + kept[i:]))
             swapped = kept[:i] + [kept[i + 1], kept[i]] + kept[i + 2:]
             self.broken(b"".join(swapped))
-        self.broken(b"".join(kept[:3] + kept[2:]), "log.jsonl:4: case 'b' trial 1 stands twice")
+        self.broken(b"".join(kept[:3] + kept[2:]), "log.jsonl:4: case 'b' trial 1 is duplicated")
         self.broken(b"".join(kept[:4] + kept[5:]), "log.jsonl:7: the seal does not fit the 6 lines before it")
         self.broken(demo_log() + kept[-1], "log.jsonl:9: a line after the end line")
 
@@ -727,9 +727,9 @@ class ReplayTest(FolderTest):
 
     def test_overlapping_shards_are_refused(self):
         one, two = self.shard("one.jsonl", 1, 2), self.shard("two.jsonl", 2, 2)
-        self.refused(*self.replay(one, two, one), says=("one.jsonl:2: case 'a' trial 1 stands twice",
+        self.refused(*self.replay(one, two, one), says=("one.jsonl:2: case 'a' trial 1 is duplicated",
                                                         "give each shard once"))
-        self.refused(*self.replay(two, "log.jsonl"), says="stands twice")
+        self.refused(*self.replay(two, "log.jsonl"), says="is duplicated")
 
     def test_a_gap_is_refused_with_the_first_missing_trial(self):
         two = self.shard("two.jsonl", 2, 3)
@@ -848,7 +848,7 @@ class RecordTest(FolderTest):
 
     def test_a_trial_missing_or_twice_or_of_no_run(self):
         self.refuse("case 'a' trial 1 is missing, 1 in all", lambda record: record["results"].pop(0))
-        self.refuse("case 'b' trial 1 stands twice", lambda record: record["results"].append(record["results"][2]))
+        self.refuse("case 'b' trial 1 is duplicated", lambda record: record["results"].append(record["results"][2]))
         self.refuse("case 'a' trial 2 is not of this run", lambda record: record["manifest"].update({"trials": 1}))
         self.refuse("case 'a' trial 3 is missing", lambda record: record["manifest"].update({"trials": 10**15}))
 
@@ -990,7 +990,7 @@ class CompareTest(FolderTest):
         last = self.candidate["results"].pop()
         self.refuse("two.json: case 'blank' trial 2 is missing")
         self.candidate["results"] += [last, last]
-        self.refuse("two.json: result 7: case 'blank' trial 2 stands twice")
+        self.refuse("two.json: result 7: case 'blank' trial 2 is duplicated")
 
     def test_other_seeds(self):
         self.candidate["results"][3]["seed"] = 7
@@ -1049,7 +1049,7 @@ class CommandTest(FolderTest):
                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertEqual(done.stderr, "error: cannot write record.json: File too large; "
-                                      "free the space or name another file\n")
+                                      "free disk space or name another file\n")
         self.assertEqual(self.files(), before)
 
     def test_an_output_that_takes_no_more(self):
@@ -1057,7 +1057,7 @@ class CommandTest(FolderTest):
         with open("/dev/full", "w") as full:
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, b"error: cannot write the output: No space left on device; free the space\n")
+        self.assertEqual(done.stderr, b"error: cannot write the output: No space left on device; free disk space\n")
         reader, writer = os.pipe()
         os.close(reader)
         done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)

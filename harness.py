@@ -449,7 +449,7 @@ def _check_outcome(value: dict[str, Any], fields: dict[str, Any], where: str) ->
 def _add(trials: dict[Unit, dict[str, Any]], row: dict[str, Any], where: str, advice: str) -> None:
     unit = row["case_id"], row["trial"]
     if unit in trials:
-        raise RunError(f"{where}: case {unit[0]!r} trial {unit[1]} is duplicated; {advice}")
+        raise RunError(f"{where}: case {unit[0]!r} trial {unit[1]} is recorded twice; {advice}")
     trials[unit] = row
 
 

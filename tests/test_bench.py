@@ -871,7 +871,7 @@ class ExtendTest(Folder):
                 harness.read_log(self.log)
         for changed, words in (([*lines[:11], *lines[12:]], ":12: a line after the end line"),
                                ([*lines[:10], lines[11], *lines[11:]], "a line of type 'extended'"),
-                               ([*lines[:13], lines[2], *lines[13:]], ":14: case 'c1' trial 1 is duplicated")):
+                               ([*lines[:13], lines[2], *lines[13:]], ":14: case 'c1' trial 1 is recorded twice")):
             self.save(b"".join(changed))
             with self.assertRaisesRegex(RunError, words):
                 harness.read_log(self.log)

@@ -588,7 +588,7 @@ class SealTest(FolderTest):
             self.broken(b"".join(kept[:i + 1] + kept[i:]))
             swapped = kept[:i] + [kept[i + 1], kept[i]] + kept[i + 2:]
             self.broken(b"".join(swapped))
-        self.broken(b"".join(kept[:3] + kept[2:]), "log.jsonl:4: case 'b' trial 1 is duplicated")
+        self.broken(b"".join(kept[:3] + kept[2:]), "log.jsonl:4: case 'b' trial 1 is recorded twice")
         self.broken(b"".join(kept[:4] + kept[5:]), "log.jsonl:7: the seal does not fit the 6 lines before it")
         self.broken(demo_log() + kept[-1], "log.jsonl:9: a line after the end line")
 
@@ -727,9 +727,9 @@ class ReplayTest(FolderTest):
 
     def test_overlapping_shards_are_refused(self):
         one, two = self.shard("one.jsonl", 1, 2), self.shard("two.jsonl", 2, 2)
-        self.refused(*self.replay(one, two, one), says=("one.jsonl:2: case 'a' trial 1 is duplicated",
+        self.refused(*self.replay(one, two, one), says=("one.jsonl:2: case 'a' trial 1 is recorded twice",
                                                         "give each shard once"))
-        self.refused(*self.replay(two, "log.jsonl"), says="is duplicated")
+        self.refused(*self.replay(two, "log.jsonl"), says="is recorded twice")
 
     def test_a_gap_is_refused_with_the_first_missing_trial(self):
         two = self.shard("two.jsonl", 2, 3)
@@ -848,7 +848,7 @@ class RecordTest(FolderTest):
 
     def test_a_trial_missing_or_twice_or_of_no_run(self):
         self.refuse("case 'a' trial 1 is missing, 1 in all", lambda record: record["results"].pop(0))
-        self.refuse("case 'b' trial 1 is duplicated", lambda record: record["results"].append(record["results"][2]))
+        self.refuse("case 'b' trial 1 is recorded twice", lambda record: record["results"].append(record["results"][2]))
         self.refuse("case 'a' trial 2 is not of this run", lambda record: record["manifest"].update({"trials": 1}))
         self.refuse("case 'a' trial 3 is missing", lambda record: record["manifest"].update({"trials": 10**15}))
 
@@ -990,7 +990,7 @@ class CompareTest(FolderTest):
         last = self.candidate["results"].pop()
         self.refuse("two.json: case 'blank' trial 2 is missing")
         self.candidate["results"] += [last, last]
-        self.refuse("two.json: result 7: case 'blank' trial 2 is duplicated")
+        self.refuse("two.json: result 7: case 'blank' trial 2 is recorded twice")
 
     def test_other_seeds(self):
         self.candidate["results"][3]["seed"] = 7

@@ -54,18 +54,20 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
 
 def sample_of(row: dict[str, Any], where: str, path: str, several: bool, metric: str | None, rows: Rows) -> Sample:
     # A list is what a metric of the whole task is computed from, and no score of a row.
-    of_task = sorted(set(row.get("metrics") or ()) & {key for key in row if isinstance(row[key], (list, dict))})
+    named = row.get("metrics")
+    of_task = [key for key in row if isinstance(row[key], list) and isinstance(named, list) and key in named]
     metrics = [key for key in row if key != "doc_id" and isinstance(row[key], (int, float))
                or key == metric and not isinstance(row[key], (list, dict))]
     score = row[choose("metric", metric, metrics, where, "".join(
         f"; {name} is computed from all rows of the task at once" for name in of_task))]
-    answers = row.get("filtered_resps", row.get("resps"))
-    if any(isinstance(item, list) and item[1:] for item in row.get("resps") or () if "resps" in row):
+    each = row.get("resps")
+    if isinstance(each, list) and any(isinstance(item, list) and item[1:] for item in each):
         rows.notes["several answers (repeats), which lm-eval scores as one: one row, not one an answer"] += 1
     task, asked = task_of(path), table(row.get("doc")) or None
     if asked and several:
         asked = {"task": task, **asked}
     own = None if asked else f"{task}/{row['doc_id']}" if several else row["doc_id"]
+    answers = row.get("filtered_resps", each)
     config = os.path.basename(os.path.dirname(os.path.abspath(path)))
     return Sample(where, own, config, score, None, None, asked, row.get("target"), row["doc_id"],
                   {"task": task, "doc_id": row["doc_id"], **(asked or {})}, ["task"] * several,

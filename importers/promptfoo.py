@@ -37,7 +37,8 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     names = {"score", "pass"}.union(*(table(row.get("namedScores")) for row in results))
     metric = choose("metric", args.metric, names, where)
     prompts = list(dict.fromkeys(row["label"] for row in results))
-    repeats, seen = about.get("repeat"), Counter[Any]()
+    repeats = about.get("repeat") if type(about.get("repeat")) is int and about["repeat"] > 0 else None
+    seen = Counter[Any]()
     for row in results:
         test = row["testCase"]
         key = digest([test.get(name) for name in ("vars", "assert", "threshold", "description", "metadata")])
@@ -71,8 +72,10 @@ def read_results(path: str, rows: Rows) -> tuple[list[dict[str, Any]], dict[str,
                     about["where"] = versioned(path, value, VERSIONS, rows)
                 elif keys in ((), ("results", "results")):
                     results.append(held(value, f"{about['where']}: result {len(results) + 1}"))
-                else:
-                    about[keys[-1]] = value if keys[-1] in ("timestamp", "repeat") else None
+                elif keys[:1] == ("runtimeOptions",):
+                    about["repeat"] = value if keys[1:] == ("repeat",) else about.get("repeat", 1)
+                elif keys == ("results", "timestamp"):
+                    about["timestamp"] = value
     if not results:
         raise RunError(f"{about['where']}: no results; give what promptfoo's --output wrote")
     return results, about

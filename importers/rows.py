@@ -137,8 +137,7 @@ class Rows:
         for name in sample.usual if self.args.tag is None else self.args.tag:
             value = pick(sample.fields, name)
             values = [item for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
-            if not all(isinstance(item, str) and len(item) <= LONGEST or isinstance(item, (bool, int)) or
-                       isinstance(item, float) and math.isfinite(item) for item in values):
+            if not all(map(fits_tag, values)):
                 self._unfit.setdefault(f"they hold more than values of {LONGEST} characters", {})[name] = None
             elif name != self.args.cluster and values and self._tags[number].setdefault(name, values) != values:
                 self._unfit.setdefault("they differ between the trials of a case", {})[name] = None
@@ -192,6 +191,12 @@ class Rows:
         chosen = [{name: tags[name] if tags[name][1:] else tags[name][0] for name in names if name in tags}
                   for tags in self._tags]
         return [f', "tags": {json.dumps(tags)}' if tags else "" for tags in chosen]
+
+
+def fits_tag(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= LONGEST and value.encode(errors="ignore").decode() == value  # no half of a character
+    return isinstance(value, int) or isinstance(value, float) and math.isfinite(value)
 
 
 def pick(fields: Any, path: str | None, absent: Any = None) -> Any:

@@ -118,7 +118,7 @@ def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[st
         for keys, value in text.pieces(inside or [()]) if inside or mark == "[" else text.whole():
             at = keys if keys in inside else keys[:-1]
             if keys[-1:] == ("columns",) and isinstance(value, list):
-                columns = value  # of rows that are lists of cells
+                columns = [str(name) for name in value]  # of rows that are lists of cells
             elif at in inside or not inside:
                 row = value if isinstance(value, dict) else dict(zip(columns, value)) if isinstance(
                     value, list) else {"value": value}

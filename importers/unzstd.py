@@ -143,10 +143,8 @@ def read_huffman(source: BytesIO) -> Codes:
         raise ValueError("a Huffman table that is too wide")
     weights.append(((1 << width) - total).bit_length())  # the last weight is what fills the table
     codes = []
-    for weight in range(1, width + 1):
-        for symbol, other in enumerate(weights):
-            if other == weight:
-                codes += [(symbol, width + 1 - weight)] * (1 << weight >> 1)
+    for symbol in sorted(range(len(weights)), key=weights.__getitem__):
+        codes += [(symbol, width + 1 - weights[symbol])] * (1 << weights[symbol] >> 1)
     if len(codes) != 1 << width:
         raise ValueError("a Huffman table that does not fit")
     return width, codes

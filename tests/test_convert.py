@@ -7,12 +7,14 @@ written by hand after the formats of their tools.
 """
 
 import contextlib
+import copy
 import doctest
 import glob
 import gzip
 import io
 import json
 import os
+import random
 import shlex
 import subprocess
 import sys
@@ -728,7 +730,8 @@ class CsvTest(ConvertTest):
                 self.refused("t.csv" + message, "csv", self.csv(content), *CSV)
         self.refused("no trial in the files given; give logs that hold samples", "csv", self.csv(""), *CSV)
         self.refused("t.csv:2: no name for this run; name it with NAME=FILE or --config NAME, or a column of names "
-                     "with --config-column", "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
+                     "with --config-column",
+                     "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
         self.refused("t.csv is a zip, not a table; unpack it, or save it as CSV or JSONL",
                      "table", self.csv(b"PK\3\4xx"), *CSV)
 
@@ -761,6 +764,33 @@ class CommandTest(ConvertTest):
     def test_a_field_that_no_trial_has_is_refused(self):
         self.refused("no trial has a field 'lang' for --tag or --cluster; there are: hard, id, language, level, "
                      "listed, model, nested, nothing, ratio, task", "inspect", data("inspect-v1.eval"), "--tag", "lang")
+
+    def test_damaged_logs_give_rows_or_one_line_that_says_why(self):
+        rng = random.Random(3)
+        junk = [None, True, 0, -1, float("nan"), "", "x", "\ud800", [], [1], {}, {"a": 1}, [[]], [{}], 10**400]
+        items = list(inspect_ai.read_log(data("inspect-v1.eval")))
+        logs = ((["inspect", "--unfinished"], {**items[0][1], "samples": [sample for _, sample in items[1:4]]}),
+                (["promptfoo", "--cluster", "source"], json.loads(read(data("promptfoo.json")))),
+                (["lm-eval", "--metric", "exact_match"], json.loads(read(GEN[0]).partition("\n")[0])),
+                (["table", "--config", "m", "--rows", "data", "--input", "outputs", "--score", "latency"],
+                 json.loads(read(data("../recipes/mlflow.json")))))
+        statuses = set()
+        for number in range(120):
+            argv, log = logs[number % len(logs)]
+            log, inner = copy.deepcopy(log), None
+            for _ in range(rng.randrange(1, 7)):  # down to a value somewhere inside
+                value = log if inner is None else inner[key]
+                if not isinstance(value, (dict, list)) or not value:
+                    break
+                inner, key = value, rng.choice(list(value)) if isinstance(value, dict) else rng.randrange(len(value))
+            inner[key] = rng.choice(junk)
+            status, out, err = run(*argv, self.file("log.json", log))
+            statuses.add((argv[0], status))
+            if status:
+                self.assertEqual((status, out, err[:7], err.count("\n")), (1, "", "error: ", 1))
+            for line in out.splitlines():
+                trials.check_row(json.loads(line), "row", (-10**400, 10**400))
+        self.assertEqual(len(statuses), 8, statuses)
 
     def test_process_prints_rows_only_and_tells_its_status(self):
         def process(*argv):

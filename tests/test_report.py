@@ -801,7 +801,7 @@ On new messages like these  -0.0952 to +0.4286  0.2500        [-+---o---]
 Each source                                               o    :2:    2     o
   On these very cases: 21 pairs of trials, of which 7 differ; exact, 128 sign
   patterns.
-  On new messages like these: this decides; 6 sources; 95% interval, exact, 64
+  On new messages like these: This decides: 6 sources; 95% interval, exact, 64
   sign patterns.
   p: how often a difference at least as large would come up if nothing had
   changed: on these cases by the luck of sampling alone, on new ones with each

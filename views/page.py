@@ -188,7 +188,6 @@ def _row(table: Table, row: Row, plot: _Plot | None, inner: str) -> str:
     elif inner:
         name = _folded(name, f'<div class="links">{inner}</div>')
     draw = row.draw or Draw()
-    name += ' <b class="tag">decides</b>' * (draw.kind == "decides" and table.key != "sheet")
     name += f"<small>{_said(row.note)}</small>" * bool(row.note)
     drawn = plot.cell(draw, f"{row.cells[0]}: {', '.join(filter(None, row.cells[1:]))}") if plot else ""
     # Of cost, latency and tokens more is worse, and which way a slice's reader sees it is theirs.
@@ -449,8 +448,8 @@ def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened 
     warnings = "".join(f"<li>{_said(message)} <b>{_said(advice)}</b></li>" for message, advice in story.warnings)
     main = f'<section id="warnings"><h2>Warnings ({len(story.warnings)})</h2><ol>{warnings}</ol></section>\n' * bool(
         story.warnings)
-    main += '<nav aria-label="Sections">' + "".join(
-        f'<a href="#{section.key}">{_esc(section.heading)}</a>' for section in story.sections) + "</nav>"
+    nav = "".join(f'<a href="#{section.key}">{_esc(section.heading)}</a>' for section in story.sections)
+    main += f'<nav aria-label="Sections">{nav}</nav>' * (len(story.sections) > 1)
     for section in story.sections:
         inner = "".join(f"<p>{_said(block)}</p>" if isinstance(block, str) else
                         made[block.key] if block.key in made else _table(story, block, opened)

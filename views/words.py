@@ -327,7 +327,7 @@ class Words:
             Row(["On these very cases", self.span(these["interval_95"]), self.chance(these["p_value"])], asked,
                 Draw(these["interval_95"], self.difference)),
             Row([f"On new {new} like these", self.span(self.interval), self.chance(flip["p_value"])],
-                f"this decides; {many(self.units, self.unit)}; {rests}",
+                f"This decides: {many(self.units, self.unit)}; {rests}",
                 Draw(self.interval, self.difference, "decides")),
             *[Row([each, "", ""], draw=Draw(dots=dots))] * (0 < len(dots) <= DRAWN_DOTS)])
         yield ("p: how often a difference at least as large would come up if nothing had changed: on these cases "

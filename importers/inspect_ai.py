@@ -14,7 +14,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, decode, open_input, parse_json, refusal
@@ -86,11 +86,11 @@ class Log:
                               "scores": TABLE, "metadata": TABLE}, where)
         value, details = self.score(sample["scores"], where)
         error = sample.get("error") and (table(sample["error"]).get("message") or sample["error"])
-        if score_of(value, self.rows.words)[0] is None:
-            why = details.get("reason") or details.get("explanation")
-            error = error or why and f"not scored: {first_words(why)}"
-        elif error:
+        if error and score_of(value, self.rows.words)[0] is not None:
             self.rows.notes["scored by Inspect in spite of an error: unscored here"] += 1
+        if not error and (value is None or value != value):  # NaN
+            why = details.get("reason") or details.get("explanation")
+            error = why and f"not scored: {first_words(why)}"
         self.tell_selection(sample, details)
         attached, output, metadata = table(sample.get("attachments")), table(sample.get("output")), sample["metadata"]
         asked = question(sample, attached)
@@ -137,18 +137,18 @@ class Log:
 
     def measures(self, sample: dict[str, Any]) -> dict[str, float | None]:
         """Return cost, time and tokens of the system; those of other models, a grader's, are told apart."""
-        model = self.spec["model"]
+        model, usage = self.spec["model"], table(sample.get("model_usage"))
+        mine = usage.keys() if model.startswith("none/") else {model}  # none: the task names its models itself
 
-        def spent(usages: Iterable[Any]) -> list[float | None]:
+        def spent(usages: list[Any]) -> list[float | None]:
             return [amount(*(pick(usage, key) for usage in usages)) for key in ("total_tokens", "total_cost")]
 
-        usage = table(sample.get("model_usage"))
         graders = spent([item for role, item in table(sample.get("role_usage")).items()
                          if pick(self.spec, f"model_roles.{role}.model") == model])
         self.rows.set_aside(f"{model}, as a grader", *graders)
-        for name in usage.keys() - {model}:
+        for name in usage.keys() - mine:
             self.rows.set_aside(name, *spent([usage[name]]))
-        own = spent([usage.get(model)])
+        own = spent([usage.get(name) for name in mine])
         tokens, cost_usd = (all_of and max(0, all_of - (other or 0)) for all_of, other in zip(own, graders))
         return {"cost_usd": cost_usd, "latency_s": amount(sample.get("working_time", sample.get("total_time"))),
                 "tokens": tokens}

@@ -270,10 +270,13 @@ class InspectTest(ConvertTest):
         self.assertEqual((round(row["cost_usd"], 9), row["tokens"]), (0.001, 10))
         self.assertIn("not the system's: judge: tokens 500, cost 0.05 USD\n", err)
         self.assertIn("not the system's: m, as a grader: tokens 100, cost 0.01 USD\n", err)
+        header["eval"] |= {"model": "none/none", "model_roles": {}}  # the task names its models itself
+        row = self.rows("inspect", self.file("log.json", {**header, "samples": [sample]}))[0]
+        self.assertEqual((row["cost_usd"], row["tokens"]), (0.061, 610))
 
     def test_scores_that_are_words_lists_or_objects_say_what_to_do(self):
         log = self.log(*({"id": name, "epoch": 1, "scores": {
-            "tone": {"value": tone}, "grade": {"value": "A"}, "all": {"value": [1, 2]}, "parts": {"value": {"x": 1}}}}
+            "tone": {"value": tone, "explanation": "because"}, "grade": {"value": "A"}, "all": {"value": [1, 2]}, "parts": {"value": {"x": 1}}}}
             for name, tone in (("a", "fluent"), ("b", "stiff"))))
         self.refused("words that are no scores: 'fluent', 'stiff'; give each a number: --map fluent=NUMBER "
                      "stiff=NUMBER", "inspect", log, "--scorer", "tone")

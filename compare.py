@@ -1,7 +1,9 @@
 """Is the candidate better than the baseline, by more than the noise? A paired comparison of two recorded runs.
 
-    $ python3 compare.py runs/qwen-coder-v1.json runs/qwen-coder-v2.json --cases cases-robustness.json 2>/dev/null
+    $ python3 compare.py runs/qwen-coder-v1.json runs/qwen-coder-v2.json --cases cases-robustness.json
     difference +0.0318 (95% interval -0.0227 to +0.0909) over 44 cases; better 10, worse 6, same 28
+    verdict: undecided; by source -0.0923 to +0.1556 (9 sources)
+    ...
 
 Reads two run records and the case set they were made with, or with --trials the plain trial logs of any other harness
 (then BASELINE and CANDIDATE name `config` values). A sealed log, or the logs of shards with commas between them, may
@@ -517,36 +519,33 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("baseline", metavar="BASELINE", help="run record, log or shards (a,b), or a config")
     parser.add_argument("candidate", metavar="CANDIDATE", help="the same of the candidate")
     what = parser.add_argument_group("what is compared")
-    what.add_argument("--cases", metavar="FILE", help="the case set of the run records or logs")
+    what.add_argument("--cases", metavar="FILE", help="case set of the run records or logs")
+    what.add_argument("--task", metavar="MODULE", help="refuse runs that another task graded")
     what.add_argument("--trials", action="append", type=trial_log, metavar="[SIDE=]FILE",
-                      help="a plain trial log, of both sides, or of the baseline or candidate; may be repeated")
-    what.add_argument("--score-range", nargs=2, metavar=("LOW", "HIGH"),
-                      help="what scores of trial logs can be (default: 0 1)")
-    what.add_argument("--missing", choices=CHOICES["missing"], metavar="POLICY", help="trials without a score, "
-                      "cases of one side, in a log: refuse (default), drop, or zero")
-    what.add_argument("--skip-broken-lines", action="store_true",
-                      help="read the whole rows of a trial log, list the others")
-    what.add_argument("--ignore-input", action="store_true", help="pair cases by task_id though their inputs differ")
-    what.add_argument("--tag", action="append", dest="tags", metavar="NAME", help="slice by this tag; may be repeated "
-                      "(default: by each whose values repeat)")
+                      help="trial log, of one side or both; repeatable")
+    what.add_argument("--score-range", nargs=2, metavar=("LOW", "HIGH"), help="of trial logs (default: 0 1)")
+    what.add_argument("--missing", choices=CHOICES["missing"], metavar="POLICY",
+                      help="unscored: refuse (default), drop, or zero")
+    what.add_argument("--skip-broken-lines", action="store_true", help="list such lines of a trial log")
+    what.add_argument("--ignore-input", action="store_true", help="pair by task_id though inputs differ")
+    what.add_argument("--tag", action="append", dest="tags", metavar="NAME", help="slice by this tag only; repeatable")
     decision = parser.add_argument_group("the decision; declare it before you look")
-    decision.add_argument("--min-gain", metavar="G", help="the gain worth shipping, in score units (default: 0)")
-    decision.add_argument("--margin", metavar="M", help="the loss tolerated, in score units (default: none)")
-    decision.add_argument("--gate", choices=decide.GATES, metavar="CLAIM", help="better, not-worse or equivalent: exit "
-                          "with 3 where the data contradict it, with 4 where they cannot tell")
-    decision.add_argument("--must-pass", action="append", metavar="TAG=VALUE", help="exit with 3 unless each case of "
-                          "this slice passes all its trials; may be repeated")
-    decision.add_argument("--look", metavar="K/N", help="this is the K-th of N planned looks, N from 2 to 10")
-    decision.add_argument("--among", metavar="M", help="this is one of M candidates for this baseline")
+    decision.add_argument("--min-gain", metavar="G", help="gain worth shipping, in score units (0)")
+    decision.add_argument("--margin", metavar="M", help="loss tolerated, in score units (none)")
+    decision.add_argument("--gate", choices=decide.GATES, metavar="CLAIM", help="better, not-worse or equivalent")
+    decision.add_argument("--must-pass", action="append", metavar="TAG=VALUE",
+                          help="slice that passes all trials; repeatable")
+    decision.add_argument("--look", metavar="K/N", help="K-th of N planned looks, N from 2 to 10")
+    decision.add_argument("--among", metavar="M", help="one of M candidates for this baseline")
     decision.add_argument("--plan", metavar="H", help="say what an interval of +-H would need")
-    decision.add_argument("--seed", help=f"of whatever is sampled (default: {SEED})")
+    decision.add_argument("--seed", help=f"of whatever is sampled ({SEED})")
     out = parser.add_argument_group("what comes out, beside the one line")
-    out.add_argument("--out", metavar="FILE", help="comparison.json")
-    out.add_argument("--json", action="store_true", help="print what --out writes, in place of the line")
-    out.add_argument("--table", action="store_true", help="print the whole comparison as text after the line")
+    out.add_argument("--out", metavar="FILE", help="write comparison.json")
+    out.add_argument("--json", action="store_true", help="print that in place of the line")
+    out.add_argument("--table", action="store_true", help="print all of it as text")
     out.add_argument("--markdown", metavar="FILE", help="write a pull request comment")
     out.add_argument("--html", metavar="FILE", help="write one self-contained page")
-    out.add_argument("--check", metavar="FILE", help="nothing but: does this comparison come out again?")
+    out.add_argument("--check", metavar="FILE", help="nothing but: does this one come out again?")
     return parser
 
 
@@ -559,6 +558,9 @@ def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, A
     if not args.trials:
         case_set = harness.load_cases(args.cases)
         baseline, candidate = (harness.read_run(name, case_set, args.cases) for name in names)
+        for name, record in zip(names, (baseline, candidate), strict=True):
+            if args.task:
+                harness.load_task(args.task, record["manifest"], name)
         return compare(baseline, candidate, case_set, options, names), (baseline, candidate, case_set)
     pair = trials.read_trial_logs(args.trials, *names, options.reading)
     return compare_pair(pair, options), pair
@@ -629,6 +631,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if bool(args.trials) == bool(args.cases):
         parser.error("give --cases with two run records, or --trials with two configs")
+    if args.task and args.trials:
+        parser.error("--task says what graded run records; leave it out with --trials")
     given = {name: getattr(args, name) for name in DEFAULTS if getattr(args, name) not in (None, False)}
     if args.check is not None:
         if given or any((args.out, args.markdown, args.html, args.json, args.table)):

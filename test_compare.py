@@ -360,6 +360,16 @@ class CommandTest(unittest.TestCase):
             with open(here("runs", name), "rb") as one, open(self.path(name), "rb") as other:
                 self.assertTrue(one.read() == other.read(), f"runs/{name} is not what its runs give")
 
+    def test_task_is_taken_where_it_graded_both_sides_and_refused_else(self):
+        cases = here("cases-robustness.json")
+        runs = here("runs", "qwen-coder-v1.json"), here("runs", "qwen-coder-v2.json"), "--cases", cases
+        self.assertEqual(self.command(*runs, "--task", "triage_task")[0], 0)
+        status, stdout, stderr = self.command(*runs, "--task", "answer_task")
+        self.assertEqual((status, stdout), (1, ""))
+        self.assertRegex(stderr, r"\Aerror: \S*qwen-coder-v1.json was made with task triage_task sha256 63e516c0d2304c37, "
+                                 r"and answer_task has [0-9a-f]{16}; ")
+        self.assertEqual(self.command("old", "new", "--trials", self.simple_log(), "--task", "triage_task")[0], 2)
+
     def test_table_follows_the_line(self):
         status, stdout, _ = self.command("old", "new", "--trials", self.simple_log(), "--table")
         self.assertEqual(status, 0)

@@ -10,6 +10,7 @@ exception is a bug and keeps its traceback.
 import argparse
 import contextlib
 import errno
+import functools
 import io
 import json
 import math
@@ -547,6 +548,18 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         super().error(line_of(message))  # it repeats what was given
 
+    def format_usage(self) -> str:
+        """Return the usage without what may be left out: the help explains that line by line."""
+        needed = [action for action in self._actions if action.required and action.option_strings]
+        short = argparse.ArgumentParser(prog=f"{self.prog} [options]", add_help=False)
+        for action in needed + self._get_positional_actions():
+            short._add_action(action)
+        return short.format_usage()
+
+    def format_help(self) -> str:
+        self.usage = self.format_usage().removeprefix("usage: ").strip()
+        return super().format_help()
+
 
 def command_parser(doc: str | None, prog: str) -> argparse.ArgumentParser:
     """Return a parser that knows --version; its help holds a file's first line, first command and exit statuses.
@@ -570,4 +583,5 @@ def add_verb(verbs: Any, name: str, what: str, example: str) -> argparse.Argumen
 
 def _help_texts(what: str, example: str) -> dict[str, Any]:
     shown = f"\n\nexample:\n    {' '.join(example.split())}" if example else ""
-    return {"description": textwrap.fill(what, 79) + shown, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    return {"description": textwrap.fill(what, 79) + shown,
+            "formatter_class": functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=28)}

@@ -35,7 +35,7 @@ NEED_A_SERVER = ("chat.py", "collector.py", "measure.py", "model_triage.py")  # 
 HALVES = ("gpt-4o.trials01", "gpt-4o.trials23", "--trials", "recorded/taubench-airline-aa.jsonl")
 AT_ONCE = 2  # pages run at the same time
 COMMANDS = ("bench", "collector", "compare", "convert", "harness", "measure", "plan", "report")
-SCREEN_LINES = 60
+SCREEN_LINES = 48
 
 
 def read(name):

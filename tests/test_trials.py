@@ -2,6 +2,8 @@
 
 import contextlib
 import doctest
+import gzip
+import hashlib
 import io
 import json
 import os
@@ -328,6 +330,26 @@ class RowsTest(LogTest):
         self.assertIn("candidate 'B' in b.jsonl", self.refused(both(), [line()], sides=sides))
         self.assertIn("both 'A'", self.refused(both(), candidate="A"))
 
+    def test_files_of_one_side_only_name_the_other(self):
+        for side, other in (("baseline", "candidate"), ("candidate", "baseline")):
+            self.assertEqual(self.refused(both(), sides=[side]), f"no file of the {other}; give one with --trials "
+                             f"{other}=FILE")
+
+    def test_ids_that_look_alike_are_shown_so_that_they_can_be_told_apart(self):
+        for one, other in (("c1", "c1 "), ("c 1", "c\u00a01"), ("c1", "c\u200b1"), ("\u00e9", "e\u0301"),
+                           ("c1", "c1\u0085")):
+            pair = self.read([line(one), line(other, config="B"), *both("same")])
+            self.assertEqual([note["message"] for note in pair.notes if note["code"] == "look_alike_ids"],
+                             [f"ids that differ in nothing that can be seen: {one!a} and {other!a}"])
+            with self.assertRaisesRegex(RunError, "differ in nothing that can be seen"):
+                trials.apply_missing(pair, "refuse")
+        pair = self.read([line("c1"), line("c2", config="B"), line("x "), *both("x")])
+        self.assertEqual([note["code"] for note in pair.notes], [])
+
+    def test_cases_that_are_all_of_one_side_say_how_cases_are_named(self):
+        with self.assertRaisesRegex(RunError, "no case stands on both sides: name cases alike"):
+            trials.apply_missing(self.read([line("a"), line("b", config="B")]), "refuse")
+
     def test_null_scores_without_an_error_are_noted_by_line(self):
         pair = self.read([*both("c0"), *both("c1", scores=(1, None))])
         self.assertEqual(pair.notes[0]["message"], "null score without an error: a.jsonl:4")
@@ -379,6 +401,29 @@ class BytesTest(LogTest):
             self.assertIn(":6: ", self.refused(data[:-cut]))
             self.assertEqual(len(self.read(data[:-cut], skip_broken=True).cases), 3)
         self.assertEqual(len(self.read(data[:-1]).cases), 3)  # half a line feed went, no row did
+
+    def test_packed_logs_and_lists_of_rows_read_alike(self):
+        expected = self.read(self.plain.encode())
+        rows = [json.loads(text) for text in self.plain.split("\n") if text]
+        for data in (gzip.compress(self.plain.encode()), json.dumps(rows).encode(), json.dumps(rows, indent=2).encode(),
+                     b"\xef\xbb\xbf " + json.dumps(rows).encode(), gzip.compress(json.dumps(rows).encode())):
+            pair = self.read(data)
+            self.assertEqual((pair[0], pair.baseline.trials), (expected[0], expected.baseline.trials))
+            self.assertEqual(pair.baseline.logs[0]["sha256"], hashlib.sha256(data).hexdigest())  # as sha256sum has it
+        rows[3]["score"] = "x"
+        self.assertIn("a.jsonl: item 4: score 'x'", self.refused(json.dumps(rows).encode()))
+        self.assertIn("a.jsonl: damaged", self.refused(gzip.compress(self.plain.encode())[:-5]))
+
+    def test_other_files_are_named_with_the_command_that_reads_them(self):
+        for data, kind, command in (
+                (b'{"type": "header", "log_version": "1"}\n', "a log", "harness.py replay"),
+                (b"id,score\na,1\n", "a table", "convert.py table"), (b"PK\3\4", "a zip", "unpack it"),
+                (b'{"doc_id": 0, "acc": 1}\n', "samples of lm-eval", "convert.py lm-eval"),
+                (b'{"version": 2, "status": "success", "eval": {"task"', "a log of Inspect", "convert.py inspect")):
+            for skip_broken in (False, True):
+                text = self.refused(data, skip_broken=skip_broken)
+                self.assertTrue(text.startswith(f"a.jsonl is {kind}, not a plain trial log; "), text)
+                self.assertIn(command, text)
 
     def test_file_that_cannot_be_read_is_refused(self):
         for path in (self.folder, os.path.join(self.folder, "none.jsonl"), "a\0b"):

@@ -42,11 +42,12 @@ import harness
 from core import intervals
 from core import trials
 from harness import CaseSet
-from core.intervals import RESAMPLES, SEED, IndexStream
+from core.intervals import RESAMPLES, SEED, IndexStream, Interval
 from core.decide import Evidence, Limits, Scores
 from core.trials import Pair, Trial
 
 COMPARISON_VERSION = "2"
+MOST_DRAWN = 5000  # trials of one side up to which the seeded intervals are drawn; beyond, they cost more than they tell
 
 # Small quantities lose their meaning at four places after the point: these keep four significant digits.
 SIGNIFICANT = frozenset((
@@ -171,22 +172,23 @@ class Differences(NamedTuple):
 
     baseline: list[Fraction]
     candidate: list[Fraction]
-    ks: list[int]  # the difference of case i is ks[i] / unit
+    numerators: list[int]  # the difference of case i is numerators[i] / unit
     unit: int
     group_of: list[int]
 
-    def groups(self, cases: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (number of cases, sum of ks) of each source group among these cases."""
+    def groups(self) -> list[tuple[int, int]]:
+        """Return (number of cases, sum of numerators) of each source group."""
         inside: dict[int, list[int]] = {}
-        for i in cases:
-            inside.setdefault(self.group_of[i], []).append(self.ks[i])
-        return [(len(ks), sum(ks)) for ks in inside.values()]
+        for group, numerator in zip(self.group_of, self.numerators):
+            inside.setdefault(group, []).append(numerator)
+        return [(len(numerators), sum(numerators)) for numerators in inside.values()]
 
     def of(self, cases: Sequence[int]) -> "Differences":
         """Return those of some cases, on the coarsest grid that holds them."""
-        step = math.gcd(self.unit, *(self.ks[i] for i in cases))
-        return Differences([self.baseline[i] for i in cases], [self.candidate[i] for i in cases],
-                           [self.ks[i] // step for i in cases], self.unit // step, [self.group_of[i] for i in cases])
+        baseline, candidate, numerators, group_of = (
+            [values[i] for i in cases] for values in (self.baseline, self.candidate, self.numerators, self.group_of))
+        step = math.gcd(self.unit, *numerators)
+        return Differences(baseline, candidate, [k // step for k in numerators], self.unit // step, group_of)
 
 
 def differences(pair: Pair) -> Differences:
@@ -196,28 +198,27 @@ def differences(pair: Pair) -> Differences:
                        trials.sources(pair))
 
 
-def summarize(found: Differences, stream: IndexStream) -> dict[str, Any]:
-    """Return means, difference, seeded interval by case (from the stream) and cases by direction."""
-    n = len(found.ks)
+def resampled(numerators: Sequence[int], unit: int, stream: IndexStream | None) -> Interval:
+    """Return the interval of seeded resamples, or without a stream that of the distribution they come from."""
+    if stream is None:
+        return intervals.exact_interval(numerators, unit)
+    return intervals.sampled_interval(numerators, unit, stream)
+
+
+def summarize(found: Differences, stream: IndexStream | None) -> dict[str, Any]:
+    """Return means, difference, cases by direction, the two intervals by case and the sign-flip interval by source."""
+    n, numerators, groups = len(found.numerators), found.numerators, found.groups()
+    by_case = resampled(numerators, found.unit, stream)
+    exact = by_case if stream is None else intervals.exact_interval(numerators, found.unit)
+    flip = intervals.sign_flip(groups, found.unit)
     return {
         "cases": n, "baseline": sum(found.baseline) / n, "candidate": sum(found.candidate) / n,
-        "difference": Fraction(sum(found.ks), n * found.unit),
-        "interval_95": intervals.sampled_interval(found.ks, found.unit, stream),
-        "better": sum(k > 0 for k in found.ks), "worse": sum(k < 0 for k in found.ks), "same": found.ks.count(0),
-    }
-
-
-def interval_figures(found: Differences, sampled: Any, seed: int,
-                     budget: float = intervals.WORK_BUDGET) -> dict[str, Any]:
-    """Return the exact interval by case and the sign-flip by source; the sampled interval where none can be exact."""
-    exact = intervals.exact_interval(found.ks, found.unit, budget=budget)
-    why = "no common grid of scores" if found.unit > intervals.FINEST_UNIT else "too much work for an exact one"
-    groups = found.groups(range(len(found.ks)))
-    return {
-        "exact_interval_95": exact or sampled,
-        "exact_method": f"exact, grid of 1/{found.unit}" if exact else f"sampled, {RESAMPLES} resamples: {why}",
-        "source_sign_flip": dict(zip(("interval_95", "p_value", "groups", "method", "reason"),
-                                     intervals.sign_flip(groups, found.unit, seed=seed, budget=budget))),
+        "difference": Fraction(sum(numerators), n * found.unit),
+        "interval_95": by_case.interval, "interval_method": by_case.method,
+        "better": sum(k > 0 for k in numerators), "worse": sum(k < 0 for k in numerators), "same": numerators.count(0),
+        "exact_interval_95": exact.interval, "exact_method": exact.method,
+        "source_sign_flip": {"interval_95": flip.interval, "p_value": flip.tail, "groups": len(groups),
+                             "method": flip.method, "reason": flip.reason},
     }
 
 
@@ -248,28 +249,30 @@ def measure_figures(pair: Pair, found: Differences, latency: str | None = None) 
     return figures
 
 
-def overall_figures(found: Differences, scores: Sequence[Scores], unpaired: str | None,
-                    stream: IndexStream) -> dict[str, Any]:
-    """Return the figures over all cases; the stream serves, in this order, by case, by trial, by source if sampled.
+def by_trial(scores: Sequence[Scores], stream: IndexStream | None) -> Interval:
+    """Return the interval as if every trial were independent, for contrast only; trials pair."""
+    return resampled(*on_grid([Fraction(after) - before for case in zip(*scores) for before, after in zip(*case)]),
+                     stream)
 
-    trial_level_interval_95 is a function that waits for it, because it can take as long as all the rest.
-    """
+
+def overall_figures(found: Differences, scores: Sequence[Scores], unpaired: str | None,
+                    stream: IndexStream | None) -> dict[str, Any]:
+    """Return the figures over all cases; the stream serves by case, then by trial."""
     overall = summarize(found, stream)
-    by_trial = None if unpaired else intervals.sampled_aside(*on_grid(
-        [Fraction(after) - before for case in zip(*scores) for before, after in zip(*case)]), stream)
-    groups = found.groups(range(len(found.ks)))
-    by_source = intervals.source_interval(groups, found.unit, stream)
-    distribution = intervals.exact_distribution(found.ks, found.unit)
+    trial_level = None if unpaired else by_trial(scores, stream)
+    groups = found.groups()
+    by_source = intervals.source_interval(groups, found.unit)
     return overall | {
-        "trial_level_interval_95": by_trial, "source_groups": len(groups), "source_cluster_method": by_source.method,
-        "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.no_gain_share,
-        **interval_figures(found, overall["interval_95"], stream.seed),
-        "exact_distribution": distribution and distribution._asdict(), "trial_level_reason": unpaired,
+        "trial_level_interval_95": trial_level and trial_level.interval,
+        "trial_level_method": trial_level and trial_level.method, "trial_level_reason": unpaired,
+        "source_groups": len(groups), "source_cluster_method": by_source.method,
+        "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.tail,
+        "exact_distribution": intervals.exact_distribution(found.numerators, found.unit)._asdict(),
     }
 
 
 def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], unscored: dict[str, list[int]],
-                  sample: chance.VeryCases, stream: IndexStream) -> tuple[dict[str, Any], str | None, int]:
+                  sample: chance.VeryCases, stream: IndexStream | None) -> tuple[dict[str, Any], str | None, int]:
     """Return the slices by tag and value, how their p-values were adjusted, and how many different ones there are.
 
     Takes the cases of each (tag, value), and the unscored trials of each case by side. Slices of the same cases name
@@ -281,13 +284,11 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
         same.setdefault(tuple(cases), []).append(f"{tag}: {value}")
     slices: dict[str, Any] = {}
     claiming: dict[tuple[int, ...], list[int]] = {}
-    budget = intervals.WORK_BUDGET / max(1, len(named))  # all slices together may cost what one figure may
     for (tag, value), cases in named.items():
         part = found.of(cases)
         figures = summarize(part, stream)
         figures |= {
-            "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len({*part.group_of}),
-            **interval_figures(part, figures["interval_95"], stream.seed, budget), "adjusted_p_value": None,
+            "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len({*part.group_of}), "adjusted_p_value": None,
             "same_cases_as": [name for name in same[tuple(cases)] if name != f"{tag}: {value}"],
             "smallest_adjusted_p_value": None,
             "incomplete": {side: sum(counts[i] for i in cases) for side, counts in unscored.items()},
@@ -297,10 +298,10 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
         if figures["source_sign_flip"]["interval_95"]:
             sums = claiming[tuple(cases)] = [0] * (max(found.group_of) + 1)
             for i in cases:
-                sums[found.group_of[i]] += found.ks[i]
+                sums[found.group_of[i]] += found.numerators[i]
     these = {tuple(cases): slices[tag][value]["these_cases"]["p_value"] for (tag, value), cases in named.items()}
     holm = dict(zip(these, chance.holm(list(these.values())))) if None not in these.values() else {}
-    p_values, method = intervals.adjusted_p_values(list(claiming.values()), stream.seed) if claiming else ([], None)
+    p_values, method = intervals.adjusted_p_values(list(claiming.values())) if claiming else ([], None)
     adjusted = dict(zip(claiming, p_values))
     for (tag, value), cases in named.items():
         figures, key = slices[tag][value], tuple(cases)
@@ -316,7 +317,7 @@ def evidence(found: Differences, score_range: Sequence[trials.Score]) -> Evidenc
     for group, share in zip(found.group_of, found.baseline):
         cases.setdefault(group, []).append(share)
     means = [sum(shares) / len(shares) for shares in cases.values()]
-    return Evidence(found.groups(range(len(found.ks))), found.unit, max(means) - score_range[0],
+    return Evidence(found.groups(), found.unit, max(means) - score_range[0],
                     score_range[1] - min(means))
 
 
@@ -330,7 +331,7 @@ def source_rows(pair: Pair, found: Differences) -> list[dict[str, Any]] | None:
     return [{"source": pair.cases[cases[0]].source, "cases": len(cases),
              **{side: sum(shares[i] for i in cases) / len(cases)
                 for side, shares in zip(trials.SIDES, (found.baseline, found.candidate))},
-             "difference": Fraction(sum(found.ks[i] for i in cases), found.unit * len(cases))}
+             "difference": Fraction(sum(found.numerators[i] for i in cases), found.unit * len(cases))}
             for cases in members.values()]
 
 
@@ -381,15 +382,15 @@ def figures(everything: Pair, pair: Pair, found: Differences, named: dict[tuple[
     sample = chance.very_cases(pair, not unpaired, luck)
 
     # One generator serves them all, in this order: the published figures depend on it.
-    stream = IndexStream(options.seed)
+    drawn = max(sum(map(len, side)) for side in scores) <= MOST_DRAWN
+    stream = IndexStream(options.seed) if drawn else None
     overall = overall_figures(found, scores, unpaired, stream)
     slices, adjusted_method, compared = slice_figures(found, named, unscored, sample, stream)
-    overall["trial_level_interval_95"] = overall["trial_level_interval_95"] and overall["trial_level_interval_95"]()
     overall["these_cases"] = chance.these_cases(sample, range(len(pair.cases)), overall["difference"])
 
     pairs, passes = None if unpaired else trial_pairs(pair), chance.pass_counts(*scores)
     counts = {len(case) for side in scores for case in side}
-    groups = found.groups(range(len(found.ks)))
+    groups = found.groups()
     has_sources = any(case.source is not None for case in pair.cases)
     return {
         "case_set": pair.case_set, "trials": counts.pop() if len(counts) == 1 else None,
@@ -398,17 +399,17 @@ def figures(everything: Pair, pair: Pair, found: Differences, named: dict[tuple[
         "trial_pairs": pairs, "trial_pairs_reason": unpaired or (None if pairs else "scores are not pass or fail"),
         "slices": slices,
         "cases": [{"case_id": case.id, "baseline": found.baseline[i], "candidate": found.candidate[i],
-                   "source": case.source, "difference": Fraction(found.ks[i], found.unit),
+                   "source": case.source, "difference": Fraction(found.numerators[i], found.unit),
                    "by_chance": passes and chance.by_chance(*passes[i])}
-                  for i, case in enumerate(pair.cases) if found.ks[i]],
+                  for i, case in enumerate(pair.cases) if found.numerators[i]],
         "sources": source_rows(pair, found), "slices_compared": compared, "adjusted_method": adjusted_method,
         "shared_luck": luck, "consistency": chance.consistency(pair),
         "changed_by_chance": chance.changed_by_chance(passes),
         "noise_floor": chance.noise_floor(scores[0], found.group_of, options.limits, pair.score_range, options.seed),
-        **decide.planning(decide.Sample(found.ks, found.unit, groups, scores[0], scores[1], not unpaired, has_sources),
+        **decide.planning(decide.Sample(found.numerators, found.unit, groups, scores[0], scores[1], not unpaired, has_sources),
                           options.limits.alpha, options.plan),
         "incomplete": decide.incomplete(everything.baseline.trials, everything.candidate.trials, pair.score_range),
-        "nothing_moved": decide.nothing_moved(found.ks, groups),
+        "nothing_moved": decide.nothing_moved(found.numerators, groups),
     }
 
 

@@ -66,7 +66,6 @@ PLAIN_DRAWS = 1_000_000       # of a plain bootstrap, whose time is then scaled 
 PLAIN_WAYS = 300_000          # compositions that can be gone through in some seconds
 
 MARGIN = Fraction(1, 10)      # where the true difference is 0; else as large as it is: the worst place for a claim
-WORK = 100_000_000            # as intervals.WORK_BUDGET, but for thousands of intervals; sampled beyond
 SIZES = {"equal": (4,), "unequal": (1, 1, 2, 3, 5, 9), "dominated": (1, 1, 1, 1, 1, 20)}  # of the sources, in turn
 LOOKS, CANDIDATES, SOURCES_A_LOOK = (5, 10), (5, 20), 6
 
@@ -235,13 +234,13 @@ def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Calla
     yield "pair", join, None, 1
     pair = join()
     found = compare.differences(pair)
-    ks, unit, groups = found.ks, found.unit, found.groups(range(len(found.ks)))
+    ks, unit, groups = found.numerators, found.unit, found.groups()
     each = [int(after.score or 0) - int(before.score or 0)
             for one, other in zip(*(side.trials for side in pair.sides)) for before, after in zip(one, other)]
     yield ("sampled, by case", *sampled(ks, unit))
     yield ("sampled, by trial", *sampled(each, 1))
     yield "exact, by case", lambda: intervals.exact_interval(ks, unit), every([(1, k) for k in ks]), 1
-    yield "by source", lambda: intervals.source_interval(groups, unit, IndexStream(SEED)), every(groups), 1
+    yield "by source", lambda: intervals.source_interval(groups, unit), every(groups), 1
     yield ("sign-flip", lambda: intervals.sign_flip(groups, unit),
            (lambda: plain_sign_flip(groups, unit)) if 6 <= len(groups) <= 16 else None, 1)
     unscored = dict.fromkeys(trials.SIDES, [0] * len(ks))
@@ -403,11 +402,11 @@ def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: st
     for _ in range(worlds):
         ks, each, evidence = draw_world(kind, sizes, count, rng)
         found = {
-            "by case, sampled": intervals.sampled_interval(ks, count, stream),
-            "by case, exact": intervals.exact_interval(ks, count, budget=WORK),
-            "by source": intervals.source_interval(evidence.groups, count, stream, budget=WORK).interval,
-            "sign-flip": intervals.sign_flip(evidence.groups, count, budget=WORK).interval,
-            "by trial": intervals.exact_interval(each, 1, budget=WORK),  # what sampling comes near to, but faster
+            "by case, sampled": intervals.sampled_interval(ks, count, stream).interval,
+            "by case, exact": intervals.exact_interval(ks, count).interval,
+            "by source": intervals.source_interval(evidence.groups, count).interval,
+            "sign-flip": intervals.sign_flip(evidence.groups, count).interval,
+            "by trial": intervals.exact_interval(each, 1).interval,  # what sampling comes near to, but faster
         }
         held.update({name: ends is not None and ends[0] <= kind.truth <= ends[1] for name, ends in found.items()})
         claims = [claim for claim in decide.CLAIMS if decide.holds(claim, decide.alone(evidence), limits)]

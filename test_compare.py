@@ -106,7 +106,7 @@ class PublishedTest(unittest.TestCase):
         _, cases, runs = published()
         pair = compare.trials.from_records(*runs, cases)
         found = compare.differences(pair)
-        groups, unit = found.groups(range(44)), found.unit
+        groups, unit = found.groups(), found.unit
         ends = set()
         for seed in range(50):
             # Drawn as a sample even where the exact interval could be had: that is what the seed would decide.
@@ -446,7 +446,7 @@ class CommandTest(unittest.TestCase):
         with open(out, encoding="utf-8") as file:
             self.assertEqual(file.read(), kept)
 
-    def test_the_seed_serves_whatever_is_sampled(self):
+    def test_nothing_that_decides_depends_on_the_seed(self):
         rng = random.Random(2)
         log = self.rows(*((config, f"c{i}", 0, rng.random(), {"cluster": f"s{i // 2}", "tags": {"t": "ab"[i % 2]}})
                           for config in ("old", "new") for i in range(160)))
@@ -454,11 +454,31 @@ class CommandTest(unittest.TestCase):
         for seed in ("0", "7"):
             self.command("old", "new", "--trials", log, "--seed", seed, "--margin", "0.1", "--out", self.path("c.json"))
             found.append(files.read_json(self.path("c.json")))
-            flips = [found[-1]["overall"]["source_sign_flip"],
-                     *(part["source_sign_flip"] for part in found[-1]["slices"]["t"].values())]
-            for method in (found[-1]["adjusted_method"], *(flip["method"] for flip in flips)):
-                self.assertTrue(method.endswith(f"seed {seed}"), method)
-        self.assertEqual(found[0]["decision"], found[1]["decision"])  # nothing that decides is sampled
+            self.assertEqual(found[-1]["overall"]["interval_method"], f"sampled, 2000 resamples, seed {seed}")
+        self.assertNotEqual(*(part["overall"]["interval_95"] for part in found))
+        for key in ("decision", "adjusted_method"):
+            self.assertEqual(*(part[key] for part in found))
+        for part in (found[0]["overall"], found[1]["overall"], *found[0]["slices"]["t"].values(),
+                     *found[1]["slices"]["t"].values()):
+            for seeded in ("interval_95", "interval_method", "trial_level_interval_95", "trial_level_method"):
+                part.pop(seeded, None)
+        for key in ("overall", "slices"):
+            self.assertEqual(*(part[key] for part in found))
+
+    def test_nothing_is_drawn_beyond_five_thousand_trials(self):
+        for cases, drawn in ((1000, True), (1001, False)):
+            log = self.rows(*((config, f"c{i}", seed, (i * seed + (config == "new")) % 3 % 2, {"tags": {"t": "ab"[i % 2]}})
+                              for config in ("old", "new") for i in range(cases) for seed in range(5)))
+            self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
+            found = files.read_json(self.path("c.json"))
+            for part in (found["overall"], *found["slices"]["t"].values()):
+                self.assertEqual(part["interval_method"].startswith("sampled"), drawn)
+                self.assertEqual(part["interval_method"] == part["exact_method"], not drawn)
+                for seeded, exact in zip(part["interval_95"], part["exact_interval_95"]):
+                    self.assertAlmostEqual(seeded, exact, delta=0.01 * drawn)
+            self.assertEqual(found["overall"]["trial_level_method"].startswith("sampled"), drawn)
+            low, high = found["overall"]["trial_level_interval_95"]
+            self.assertTrue(low < found["overall"]["difference"] < high)
 
     def test_a_case_of_one_side_pairs_no_trials(self):
         log = self.rows(("old", "a", 0, 1, {}), ("old", "b", 0, 1, {}), ("new", "a", 0, 1, {}))
@@ -602,15 +622,36 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("difference +0.5000", stdout)
 
-    def test_scores_on_a_grid_are_exact_and_free_floats_are_sampled(self):
+    def test_free_floats_have_all_intervals_too(self):
         rng = random.Random(1)
-        for draw, method in ((lambda: rng.randrange(11) / 10, "exact, grid of 1/10"),
-                             (rng.random, "sampled, 2000 resamples")):
+        for draw in (lambda: rng.randrange(11) / 10, rng.random):
             log = self.rows(*((config, i, 0, draw(), {}) for config in ("old", "new") for i in range(12)))
             self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
             overall = files.read_json(self.path("c.json"))["overall"]
-            self.assertTrue(overall["exact_method"].startswith(method), overall["exact_method"])
-            self.assertLess(overall["exact_interval_95"][0], overall["exact_interval_95"][1])
+            for low, high in (overall["exact_interval_95"], overall["source_cluster_interval_95"],
+                              overall["source_sign_flip"]["interval_95"]):
+                self.assertLess(low, high)
+
+    def test_a_slice_whose_differences_share_a_factor_is_what_it_is_alone(self):
+        # In slice a every case moves by an even number of the four trials, over all by any number.
+        passes = {f"c{i}": (i % 3, i % 3 + (2 * (i % 4 // 2) if i % 2 else i % 2 + i % 3 % 2)) for i in range(24)}
+        tags = {case_id: {"kind": "a" if int(case_id[1:]) % 2 else "b"} for case_id in passes}
+        sides = [{case_id: [int(trial < counts[side]) for trial in range(4)] for case_id, counts in passes.items()}
+                 for side in (0, 1)]
+        alone = {case_id: row for case_id, row in tags.items() if row["kind"] == "a"}
+        together, apart = (compare.compare(*(run(cases, {case_id: side[case_id] for case_id in tags_of})
+                                             for side in sides), cases)
+                           for tags_of in (tags, alone) for cases in [case_set(tags_of)])
+        for key in ("difference", "exact_interval_95", "source_sign_flip", "better", "worse", "same"):
+            self.assertEqual(together["slices"]["kind"]["a"][key], apart["overall"][key], key)
+        self.assertNotEqual(apart["overall"]["difference"], 0)
+
+    def test_few_cases_are_fewer_than_ten(self):
+        tags = {f"c{i}": {"kind": "a" if i < 9 else "b"} for i in range(19)}
+        cases = case_set(tags)
+        outcomes = {case_id: [1] for case_id in tags}
+        found = compare.compare(run(cases, outcomes), run(cases, outcomes), cases)["slices"]["kind"]
+        self.assertEqual([found[kind]["few_cases"] for kind in "ab"], [True, False])
 
     def compared(self, log, *options):
         """Return (status, stderr, comparison) of old against new."""

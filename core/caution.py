@@ -12,8 +12,8 @@ import operator
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from core.chance import flip_tail
 from core.decide import FEW_CASES, MIN_GROUPS, Number, Record, text
+from core.intervals import flip_tail
 from core.trials import Pair, Side, Trial, listed
 
 Rule = tuple[str, str, str]    # code, message, advice
@@ -79,12 +79,6 @@ def _interval_rules(c: Record) -> Iterator[Rule]:
     elif flip["interval_95"] and excludes_0([low, high]) != excludes_0(flip["interval_95"]):
         yield ("intervals_disagree", "one of the bootstrap interval by case and the sign-flip interval contains 0, the "
                "other does not", "use the sign-flip interval: the decision rests on it")
-    sampled = [name for name, method in (("by case", overall["exact_method"]), ("sign-flip", flip["method"]),
-                                         ("by source", overall["source_cluster_method"] or ""))
-               if method.startswith("sampled")]
-    if sampled:
-        yield ("sampled_not_exact", f"sampled with a seed, not exact: {', '.join(sampled)}",
-               "with another --seed their ends move by about a fiftieth of the width")
     alone = [name for name, part in slices.items() if excludes_0(part["exact_interval_95"])
              and part["adjusted_p_value"] is not None and part["adjusted_p_value"] >= 0.05]
     if alone and not luck:

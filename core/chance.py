@@ -20,10 +20,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from core.decide import (
-    MIN_GROUPS, Z_95, Evidence, Limits, Number, Record, Scores, alone, claim_of, flip_tail, holds, text,
+    MIN_GROUPS, Z_95, Evidence, Limits, Number, Record, Scores, alone, claim_of, holds, text,
 )
 from core.files import RunError
-from core.intervals import SEED
+from core.intervals import SEED, flip_tail
 from core.trials import SIDES, Pair, Trial
 
 COUNTED = 300                  # trials of a case, both runs together, up to which deals are counted in whole numbers

@@ -12,7 +12,6 @@ ks[i] / unit; `groups` is (cases, sum of ks) of each source; without sources eac
 import bisect
 import functools
 import math
-import operator
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -87,7 +86,7 @@ class Limits(NamedTuple):
         >>> Limits().sources, Limits(look=(1, 5)).sources, Limits(among=20).sources
         (6, 19, 10)
         """
-        return next(count for count in range(1, 1100) if Fraction(self.alpha) * 2 ** count >= 1)
+        return intervals.groups_needed_for(self.alpha)
 
 
 class Evidence(NamedTuple):
@@ -118,11 +117,10 @@ class Evidence(NamedTuple):
 
     def above(self, sign: int, limit: Number, alpha: Number) -> bool:
         """Tell whether the low end of the interval of sign * difference lies above a limit, strictly."""
-        limit = Fraction(limit) * self.unit
-        return flip_tail([sign * total * limit.denominator - limit.numerator * n for n, total in self.groups]) <= alpha
+        return intervals.flip_excludes([(n, sign * total) for n, total in self.groups], self.unit, limit, alpha)
 
-    def interval(self, alpha: Number) -> intervals.SignFlip:
-        return intervals.sign_flip(self.groups, self.unit, level=float(1 - 2 * Fraction(alpha)))
+    def interval(self, alpha: Number) -> intervals.Interval:
+        return intervals.sign_flip(self.groups, self.unit, level=1 - 2 * Fraction(alpha))
 
 
 class Worlds(NamedTuple):
@@ -145,32 +143,6 @@ class Worlds(NamedTuple):
 def alone(evidence: Evidence) -> Worlds:
     """Return the worlds where nothing is missing."""
     return Worlds(evidence, evidence, evidence)
-
-
-def flip_tail(values: list[int]) -> Fraction | float:
-    """Return the share of all subsets of values with a sum of at most 0; 1, uncounted, if the total is not positive.
-
-    At most 2.5% is the same as: the 95% sign-flip interval of groups with these sums lies above 0 (Hartigan 1969). One
-    limit costs far less than the interval. Counted in one packed integer up to 100 values, put on a coarser grid if
-    they are too fine for that (free floats); normal approximation beyond.
-    """
-    total, values = sum(values), [value for value in values if value]      # a 0 doubles both counts
-    if total <= 0:
-        return 1
-    if len(values) > 100:
-        squares = sum(map(operator.mul, values, values))
-        return math.erfc(math.sqrt(Fraction(total * total, 2 * squares))) / 2      # no float holds the squares alone
-    # Leaving a negative value out is as good as taking its size: sum <= 0 becomes sum of sizes <= reach.
-    width = len(values) + 1
-    budget, reach = 20_000_000 // (len(values) * width), sum(-value for value in values if value < 0)
-    if reach > budget:
-        values = [round(Fraction(value * budget, reach)) for value in values]
-        reach = sum(-value for value in values if value < 0)
-    counts, mask = 1, (1 << (reach + 1) * width) - 1                       # digit s: subsets whose sizes add up to s
-    for size in map(abs, values):
-        if size <= reach:
-            counts = (counts + (counts << size * width)) & mask
-    return Fraction(counts % ((1 << width) - 1), 1 << len(values))         # modulo base - 1 adds the digits up
 
 
 # === May it ship? ===

@@ -7,53 +7,65 @@
     its whole distribution, for a picture           exact_distribution   case
     what would other draws of the sources give?     source_interval      source group
     which means does a sign-flip test not reject?   sign_flip            source group, or case
+    how often do random signs take a gain away?     flip_tail            source group, or case
+    is a limit below that interval, ties exactly?   flip_excludes        source group, or case
     does a slice stand out among all looked at?     adjusted_p_values    source group
     how many pairs does a narrower interval need?   required_pairs       case
 
-    $ python3 -c "from core import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], unit=5))"
+    $ python3 -c "from core import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], 5).interval)"
     1/30 11/30
 
 Files read or written: none. Nothing is printed, and nothing of ours is imported.
 
-Differences are whole numbers `ks` over one `unit`: a case that went from 3 to 5 passes of 5 trials is 2 over unit 5. A
-source group is (number of its cases, sum of their ks). Every interval is a pair of Fractions in score units.
+Differences are whole `numerators` over one `unit`: a case that went from 3 to 5 passes of 5 trials is 2 over unit 5. A
+source group is (number of its cases, sum of their numerators). Intervals are in score units.
 
-How the exact ones work. A resampled mean is a sum over a size, and a resample is two half resamples. For one half, the
-weights of all (size, sum) are counted in whole numbers, packed side by side into big integers, where a shift and an
-addition count for all of them at once. Two sorted halves then give P(mean <= t) without ever being combined (Horowitz &
-Sahni 1974, J. ACM 21:277). Where all sizes are equal and the cases many, a Fourier sum takes less. Weights are only
-rounded down, so what is missing from the known total bounds the error of every probability, whatever was lost where.
-Whether a probability reaches 0.025 is decided outside that bound; inside it, all is done again without any loss.
+Only sampled_interval, whose figures are published, and adjusted_p_values beyond EVERY_PATTERN groups draw anything. All
+else is the distribution that such draws come from, found in one of two ways. Where that is little work it is counted,
+in whole numbers: a probability that equals a limit is seen to equal it. Else it is computed from its characteristic
+function (`_Inversion`), in floats; interval ends then lie within 1e-4 of the score range of the true ones.
 """
 
 import cmath
-import contextlib
 import functools
 import itertools
 import math
 import operator
-import os
 import random
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 LEVEL = 0.95
 RESAMPLES = 2000
 SEED = 20261020
 SIGN_PATTERNS = 10_000       # drawn for adjusted p-values beyond EVERY_PATTERN groups
 EVERY_PATTERN = 16           # groups up to which all 2 ** 16 sign patterns are gone through
-ASIDE_FROM = 20_000          # values from which drawing in a child process pays for its start
-FINEST_UNIT = 1_000_000      # scores of more than six decimals have no common grid worth the name
-WIDEST_K = 10 ** 15          # beyond, floats lose whole numbers
-WORK_BUDGET = 3_000_000_000  # nanoseconds by estimate, not by the clock: every machine must choose the same method
+COUNTED_SUMS = 120_000       # additions up to which a distribution is counted: some hundredths of a second
+COUNTED_BITS = 600_000_000   # bits that shift and add may move to count the sums at one point without loss
+COUNTED_GROUPS = 150         # groups up to which rounded values are counted; beyond, inversion is faster
+ROUNDED_STEPS = 20_000       # to which values are rounded for that: ends move by less than 1e-4 of the score range
+SOLVED_STEPS = 1 << 16       # steps from the smallest to the largest mean in which an end is looked for
+BLUR = 1.5e-5                # of the largest difference of means: the noise that inversion may add where grids are fine
+NEGLIGIBLE = 1e-10           # of a characteristic function: what is below is left out
+INVERTED_CELLS = 400_000     # sizes times nodes up to which all sizes of a resample are inverted at once
+SMALLEST_TAIL = 1e-7         # below, an inverted tail is replaced by an upper bound
 
+Number = int | float | Fraction
 Groups = Sequence[tuple[int, int]]
-_Value = TypeVar("_Value")
+
+
+class Interval(NamedTuple):
+    """An interval in score units (None: `reason` says why), and how it was found."""
+    interval: tuple[Number, Number] | None
+    method: str
+    exact: bool                  # counted in whole numbers, without any loss
+    reason: str | None = None
+    tail: Number | None = None   # source_interval: P(mean <= 0). sign_flip: the two-sided p-value at 0
 
 
 class Distribution(NamedTuple):
@@ -63,23 +75,7 @@ class Distribution(NamedTuple):
     shares: list[float]
 
 
-class SourceInterval(NamedTuple):
-    """The interval by source group, P(mean <= 0) as `no_gain_share`, and how both were found."""
-    interval: tuple[Fraction, Fraction]
-    no_gain_share: Fraction | float
-    method: str
-
-
-class SignFlip(NamedTuple):
-    """The interval (None: `reason` says why), the two-sided p-value at 0, and how both were found."""
-    interval: tuple[Fraction, Fraction] | None
-    p_value: Fraction | float
-    groups: int
-    method: str
-    reason: str | None
-
-
-def _tail(level: float) -> Fraction:
+def _tail(level: Number) -> Fraction:
     """Return the share beyond one end of an interval, exactly: 1/40 for the level 0.95, which is no float."""
     if not 0 < level < 1:
         raise ValueError(f"level {level} is not between 0 and 1")
@@ -105,7 +101,6 @@ class IndexStream:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.generator = random.Random(seed)
-        self._masks: dict[int, int] = {}
 
     def indices(self, n: int, count: int) -> Sequence[int]:
         """Return the next `count` indices in range(n).
@@ -114,577 +109,567 @@ class IndexStream:
         """
         if not 0 < n < 1 << 32:
             raise ValueError(f"cannot draw from {n} items: need 1 to 2**32 - 1")
-        found, forward = array("I"), 1 if sys.byteorder == "little" else -1
-        while missing := count - len(found):
-            found.extend([index for index in self._tries(n, missing)[::forward] if index < n])
+        found, below = array("I"), 32 - n.bit_length()
+        while missing := min(count - len(found), self._BLOCK):
+            words = memoryview(self._words(missing)).cast("I")[::1 if sys.byteorder == "little" else -1]
+            found.extend([word >> below for word in words if word >> below < n])
         return found
 
     def sums(self, values: Sequence[int], repeats: int) -> list[int]:
         """Return `repeats` sums, each of len(values) values drawn with replacement."""
         n, low = len(values), min(values)
-        span = max(values) - low
-        if n < 256 and span < 256:
-            # A try shows in the top byte of its word: one call looks a block of them up, or deletes those rejected.
-            rest, drawn = 8 - n.bit_length(), bytearray()
-            table = bytes(values[top >> rest] - low if top >> rest < n else 0 for top in range(256))
-            rejected = bytes(top for top in range(256) if top >> rest >= n)
-            while missing := min(n * repeats - len(drawn), self._BLOCK):
-                drawn += self._words(missing)[3::4].translate(table, rejected)
-            return [sum(drawn[i:i + n]) + n * low for i in range(0, n * repeats, n)]
-        # One lookup a try, rejected or not: a value carries a 1 above all digits of the sum, a rejected try is 0.
-        one = 1 << (n * span).bit_length()
-        accepted = float(one) if n * one < 1 << 52 else one          # floats add up faster, and exactly up to 2 ** 53
-        entry = {value: value - low + accepted for value in values}  # equal values share an object: fewer cache misses
-        lookup = [entry[value] for value in values] + [0 * accepted] * ((1 << n.bit_length()) - n)
-        sums = []
-        for _ in range(repeats):
-            total, missing = n * low, n
-            while missing:
-                accepted_here, part = divmod(int(sum([lookup[i] for i in self._tries(n, missing)])), one)
-                total, missing = total + part, missing - accepted_here
-            sums.append(total)
-        return sums
+        if n >= 256 or max(values) - low >= 256:
+            return [sum(map(values.__getitem__, self.indices(n, n))) for _ in range(repeats)]
+        # A try shows in the top byte of its word: one call looks a block of them up, or deletes those rejected.
+        below, drawn = 8 - n.bit_length(), bytearray()
+        table = bytes(values[top >> below] - low if top >> below < n else 0 for top in range(256))
+        rejected = bytes(top for top in range(256) if top >> below >= n)
+        while missing := min(n * repeats - len(drawn), self._BLOCK):
+            drawn += self._words(missing, "little")[3::4].translate(table, rejected)
+        return [sum(drawn[i:i + n]) + n * low for i in range(0, n * repeats, n)]
 
-    def skip(self, n: int, count: int) -> None:
-        """Move on past `count` indices in range(n), at a third of their cost: tries are counted, not looked up."""
-        bound = n << 32 - n.bit_length()             # of a word that is not rejected; its top byte nearly always tells
-        limit = bound >> 24
-        rejected = bytes(range(limit, 256))
-        while tries := min(count, self._BLOCK):
-            words = self._words(tries)
-            tops = words[3::4]
-            count -= len(tops.translate(None, rejected))
-            at = tops.find(limit)
-            while at >= 0:
-                count -= int.from_bytes(words[4 * at:4 * at + 4], "little") < bound
-                at = tops.find(limit, at + 1)
-
-    def _words(self, count: int) -> bytes:
-        return self.generator.getrandbits(32 * count).to_bytes(4 * count, "little")
-
-    def _tries(self, n: int, count: int) -> memoryview:
-        """Return up to `count` tries at an index below n, none rejected yet; big-endian, they are backwards."""
-        bits, count = n.bit_length(), min(count, self._BLOCK)
-        if bits not in self._masks:
-            self._masks[bits] = int.from_bytes(((1 << bits) - 1).to_bytes(4, "little") * self._BLOCK, "little")
-        tops = self.generator.getrandbits(32 * count) >> 32 - bits & self._masks[bits]
-        return memoryview(tops.to_bytes(4 * count, sys.byteorder)).cast("I")
+    def _words(self, count: int, order: str = sys.byteorder) -> bytes:
+        return self.generator.getrandbits(32 * count).to_bytes(4 * count, order)
 
 
-def sampled_interval(ks: Sequence[int], unit: int, stream: IndexStream, resamples: int = RESAMPLES,
-                     level: float = LEVEL) -> tuple[Fraction, Fraction]:
-    """Return the percentile bootstrap interval of the mean of ks / unit, from `resamples` draws of the stream.
+def sampled_interval(numerators: Sequence[int], unit: int, stream: IndexStream, resamples: int = RESAMPLES,
+                     level: Number = LEVEL) -> Interval:
+    """Return the percentile bootstrap interval of the mean of numerators / unit, from `resamples` draws of the stream.
 
     The ends are the sorted means at floor(a R) and ceil((1 - a) R) - 1, with a = (1 - level) / 2. Assumes that the
     cases are independent. Raises ValueError on no cases. Efron & Tibshirani (1993), An Introduction to the Bootstrap.
 
-    >>> sampled_interval([0, 0, 0, 1, 1, 3], 5, IndexStream(SEED))
+    >>> sampled_interval([0, 0, 0, 1, 1, 3], 5, IndexStream(SEED)).interval
     (Fraction(1, 30), Fraction(11, 30))
     """
-    if not ks:
+    if not numerators:
         raise ValueError("an interval needs at least one case")
-    low, high = _ends(sorted(stream.sums(ks, resamples)), level)
-    return Fraction(low, len(ks) * unit), Fraction(high, len(ks) * unit)
+    tail, whole = _tail(level) * resamples, len(numerators) * unit
+    sums = sorted(stream.sums(numerators, resamples))
+    low, high = sums[math.floor(tail)], sums[math.ceil(resamples - tail) - 1]
+    return Interval((Fraction(low, whole), Fraction(high, whole)),
+                    f"sampled, {resamples} resamples, seed {stream.seed}", False)
 
 
-def sampled_aside(ks: Sequence[int], unit: int, stream: IndexStream) -> Callable[[], tuple[Fraction, Fraction]]:
-    """Return a function that waits for sampled_interval(ks, unit, stream), whose draws the stream has passed already.
+# === Counting =========================================================================================================
 
-    With many values a child process draws them, while the caller goes on with what comes next in the stream.
+_Terms = Iterable[tuple[tuple[int, int], int]]      # what one draw can add, (size, total), and in how many ways
+
+
+def _count(draws: Iterable[_Terms]) -> dict[tuple[int, int], int]:
+    """Return in how many ways the draws, one after the other, add up to each (size, total).
+
+    Two draws from the groups (1, 0) and (1, 5), which can come in two orders where they differ:
+
+    >>> _count([[((1, 0), 1), ((1, 5), 1)]] * 2)
+    {(2, 0): 1, (2, 5): 2, (2, 10): 1}
     """
-    if len(ks) < ASIDE_FROM or not hasattr(os, "fork"):
-        found = sampled_interval(ks, unit, stream)
-        return lambda: found
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            os.write(writer, " ".join(map(str, sampled_interval(ks, unit, stream))).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    stream.skip(len(ks), len(ks) * RESAMPLES)
-
-    def ends() -> tuple[Fraction, Fraction]:
-        with open(reader, "rb") as pipe:
-            found = pipe.read().decode().split()
-        if os.waitpid(child, 0)[1] or not found:
-            raise RuntimeError("the child process that draws trials ended without its interval")
-        return Fraction(found[0]), Fraction(found[1])
-    return ends
+    ways = {(0, 0): 1}
+    for terms in draws:
+        more: dict[tuple[int, int], int] = defaultdict(int)
+        for (size, total), so_far in ways.items():
+            for (cases, part), times in terms:
+                more[size + cases, total + part] += so_far * times
+        ways = more
+    return dict(ways)
 
 
-def _ends(ordered: Sequence[_Value], level: float) -> tuple[_Value, _Value]:
-    """Return the percentile interval of sorted resampled means, or sums."""
-    tail = _tail(level) * len(ordered)
-    return ordered[math.floor(tail)], ordered[math.ceil(len(ordered) - tail) - 1]
+class _Counted:
+    """The distribution of a mean whose every (size, total) was counted."""
 
+    def __init__(self, ways: dict[tuple[int, int], int]) -> None:
+        # Two means that one float cannot tell apart are one: they differ by less than any figure shows.
+        self.places = sorted(ways, key=lambda place: place[1] / place[0])
+        self.means = [total / size for size, total in self.places]
+        self.running = list(itertools.accumulate(ways[place] for place in self.places))
 
-def _pack(columns: Sequence[Sequence[int]]) -> tuple[list[int], Callable[[int], list[int]]]:
-    """Return one integer a position that holds all columns' values, and what takes a sum of such integers apart.
-
-    Holds for sums of at most as many terms as a column has.
-    """
-    width = (len(columns[0]) * max(abs(value) for column in columns for value in column)).bit_length() + 2
-    places, half = range(0, width * len(columns), width), 1 << width - 1
-    bias = sum(half << place for place in places)
-    packed = [sum(value << place for value, place in zip(values, places)) for values in zip(*columns)]
-    return packed, lambda total: [(total + bias >> place & 2 * half - 1) - half for place in places]
-
-
-# === Exact shares of a resampled mean =================================================================================
-
-_Terms = tuple[tuple[int, int, int], ...]      # what one draw may add: (size, sum, in how many of its ways)
-_Draws = tuple[tuple[_Terms, int], ...]        # (terms, how many such draws)
-_Plan = tuple[_Draws, _Draws]                  # the two halves of a resample
-_Answer = TypeVar("_Answer")
-
-# How to find shares, in this order: (part of the budget it may cost, bits of a weight). Bits None: lose nothing.
-# Bits 0: waves. The last settles what the others left open.
-_ATTEMPTS = ((1 / 8, None), (1, 0), (1, 53), (1, None))
-
-
-class _Half(NamedTuple):
-    """Half of a resample: in `weights[i]` ways its draws give `sizes[i]` cases whose ks sum to `sums[i]`."""
-    sizes: list[int]
-    sums: list[int]
-    weights: list[int]
-    whole: int          # what the weights would add up to had nothing been lost, rounded up
-
-
-class _TooMuch(Exception):
-    """The work would exceed the budget."""
-
-
-class _Undecided(Exception):
-    """A probability lies so near a limit that what was lost could tip the scales."""
-
-
-def _moments(draws: _Draws, axis: int, slope: float = 0.0) -> tuple[float, float]:
-    """Return the mean and the variance of the size (axis 0), or of the sum less slope a case (axis 1)."""
-    mean = variance = 0.0
-    for terms, repeats in draws:
-        whole, values = sum(ways for _, _, ways in terms), [term[axis] - axis * slope * term[0] for term in terms]
-        middle = sum(value * term[2] for value, term in zip(values, terms)) / whole
-        mean += repeats * middle
-        variance += repeats * sum((value - middle) ** 2 * term[2] for value, term in zip(values, terms)) / whole
-    return mean, variance
-
-
-def _centre_and_spread(draws: _Draws) -> tuple[float, float]:
-    """Return about the mean and the standard deviation of sum / size after these draws."""
-    size = _moments(draws, 0)[0] or 1.0            # no draw at all adds no size
-    centre = _moments(draws, 1)[0] / size
-    return centre, math.sqrt(_moments(draws, 1, centre)[1]) / size
-
-
-@functools.lru_cache(maxsize=4)                    # an interval, its picture and another level ask of the same halves
-def _count(draws: _Draws, bits: int | None, budget: float) -> _Half:
-    """Return the half that these draws make, counted in the cheaper of two ways; raise _TooMuch beyond the budget.
-
-    Places (size, sum) lie on a lattice: a row for each size, a column for each sum less `slope` a case, which keeps
-    rows short when every case gains. Weights are rounded down to `bits` bits, so that far places fall away.
-    """
-    slope = round(_centre_and_spread(draws)[0])
-    sheared = [([(size, total - slope * size, ways) for size, total, ways in terms], n) for terms, n in draws if n]
-    starts = [[min(term[axis] for term in terms) for axis in (0, 1)] for terms, _ in sheared]
-    units = [math.gcd(*(term[axis] - start[axis] for (terms, _), start in zip(sheared, starts) for term in terms)) or 1
-             for axis in (0, 1)]
-    steps = [([((size - start[0]) // units[0], (total - start[1]) // units[1], ways) for size, total, ways in terms], n)
-             for (terms, n), start in zip(sheared, starts)]
-    ways = [(sum(move[2] for move in moves), n) for moves, n in steps]
-    log_ways = sum(n * math.log2(each) for each, n in ways)
-    kept = bits or math.ceil(log_ways) + 1
-    far = [sum(n * max(move[axis] for move in moves) for moves, n in steps) for axis in (0, 1)]
-    spreads = [math.sqrt(_moments(draws, axis, slope)[1]) / units[axis] for axis in (0, 1)]
-    rows, columns = (end + 1 if bits is None else min(end, 13 * spread) + 1 for end, spread in zip(far, spreads))
-
-    # Nanoseconds, as measured on one machine, with 18 questions to the halves, and more where few of the sums that a
-    # grid allows are attained: between two of them a share is flat, and the ends are closed in on by halves.
-    question = 400 + 1.2 * (kept / 30) ** 2
-    ask = 300 + 18 * question
-    by_rows = rows * (sum(n * len(moves) for moves, n in steps) * (100 + 0.02 * columns * (kept + 9)) + columns * ask)
-    by_place, found = 0.0, 1
-    for moves, n in steps:
-        for i in range(n):
-            by_place += 200 * found * len(moves)
-            found = min(found * (len(moves) + i) // (i + 1), (far[0] + 1) * (far[1] + 1))    # draws have no order
-            if by_place > min(by_rows, budget):
-                break
-    by_place += found * (ask + question * 4 * max(0, (far[1] + 1).bit_length() - 2 * found.bit_length()))
-    if min(by_rows, by_place) > budget:
-        raise _TooMuch
-    cut, places = (_by_rows if by_rows < by_place else _by_place)(steps, kept, bits is not None)
-    size, total = (sum(n * start[axis] for (_, n), start in zip(steps, starts)) for axis in (0, 1))
-    half = _Half([], [], [], -(-math.prod(each ** n for each, n in ways) >> cut))
-    for row, column, weight in places:
-        half.sizes.append(size + units[0] * row)
-        half.sums.append(total + units[1] * column + slope * half.sizes[-1])
-        half.weights.append(weight)
-    return half
-
-
-_Steps = list[tuple[list[tuple[int, int, int]], int]]      # (moves on the lattice: rows, columns, ways; how many such)
-
-
-def _by_rows(steps: _Steps, bits: int, lossy: bool) -> tuple[int, Iterable[tuple[int, int, int]]]:
-    """Return the bits cut off, and the places; each row is packed into one integer, where a move shifts all at once."""
-    most = max((sum(move[2] for move in moves) for moves, _ in steps), default=1).bit_length()
-    width = (bits + most + 9) // 8                         # bytes of a place
-    rows, cut, log_ways, start, end = {0: 1}, 0, 0.0, 0, 1
-    for moves, n in steps:
-        by_row: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for down, across, ways in moves:
-            by_row[down].append((across * width * 8, ways))
-        for i in range(n):
-            drawn: dict[int, int] = defaultdict(int)
-            for row, packed in rows.items():
-                for down, pairs in by_row.items():         # shifts are faster than one multiplication
-                    drawn[row + down] += sum([(packed if ways == 1 else packed * ways) << shift
-                                              for shift, ways in pairs])
-            log_ways += math.log2(sum(move[2] for move in moves))
-            end += max(move[1] for move in moves)
-            rows = drawn
-            if excess := max(0, math.ceil(log_ways - cut - bits)):
-                mask = int.from_bytes(((2 << bits) - 1).to_bytes(width, "little") * end, "little")
-                rows = {row: rest for row, packed in drawn.items() if (rest := packed >> excess & mask)}
-                cut += excess
-                if not i % 8:                              # what fell away in all rows need not be carried along
-                    empty = min([(packed & -packed).bit_length() for packed in rows.values()] or [0]) // (8 * width)
-                    rows = {row: packed >> empty * width * 8 for row, packed in rows.items()}
-                    start, end = start + empty, end - empty
-    faint = int(2 ** (log_ways - cut - 0.8 * bits)) if lossy else 0            # not worth a question
-    lines = {row: packed.to_bytes(-(-packed.bit_length() // 8 // width) * width, "little")
-             for row, packed in rows.items()}
-    return cut, ((row, start + i // width, weight) for row, line in lines.items() for i in range(0, len(line), width)
-                 if (weight := int.from_bytes(line[i:i + width], "little")) > faint)
-
-
-def _by_place(steps: _Steps, bits: int, lossy: bool) -> tuple[int, Iterable[tuple[int, int, int]]]:
-    """Return the same from a dictionary: for few places far apart."""
-    places, cut, log_ways = {(0, 0): 1}, 0, 0.0
-    for moves, n in steps:
-        for _ in range(n):
-            drawn: dict[tuple[int, int], int] = defaultdict(int)
-            for (row, column), weight in places.items():
-                for down, across, ways in moves:
-                    drawn[row + down, column + across] += weight * ways
-            log_ways += math.log2(sum(move[2] for move in moves))
-            excess = max(0, math.ceil(log_ways - cut - bits))
-            places = {place: weight >> excess for place, weight in drawn.items() if weight >> excess}
-            cut += excess
-    return cut, ((*place, weight) for place, weight in places.items())
-
-
-class _Mean:
-    """The distribution of a resampled mean in ks: quantiles and shares, from what a subclass says of any t.
-
-    A subclass sets `whole`, `lost` and `sizes` (the sizes a resample can have), and defines mass(t).
-    """
-    whole: int
-    lost: int | float
-    sizes: Sequence[int]
-
-    def __init__(self, plan: _Plan) -> None:
-        draws = plan[0] + plan[1]
-        means = [Fraction(total, size) for terms, _ in draws for size, total, _ in terms if size]
-        self.least, self.most = min(means), max(means)
-        self.centre, self.spread = _centre_and_spread(draws)
-
-    def mass(self, t: Fraction) -> int | float:
-        """Return the weight found at means up to t: at most `lost` less than there is, of `whole` in all."""
-        raise NotImplementedError
-
-    def share(self, t: Fraction) -> Fraction | float:
-        """Return P(mean <= t): exactly where nothing was lost, else its upper bound, as a float."""
-        mass = Fraction(self.mass(t))
-        return min(1.0, float((mass + Fraction(self.lost)) / self.whole)) if self.lost else mass / self.whole
+    def reached(self, ways: Number) -> Fraction:
+        """Return the smallest mean up to which there are at least so many ways."""
+        size, total = self.places[bisect_left(self.running, ways)]
+        return Fraction(total, size)
 
     def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share. Raises _Undecided."""
-        low, high = self.least - 1, self.most             # P is 0 at the one and 1 at the other
-        gaps = [-9.0, 9.0]                                # how far P is from the share there
+        """Return the smallest mean t with P(mean <= t) >= share."""
+        return self.reached(share * self.running[-1])
 
-        def score(probability: float) -> float:           # Tukey's lambda: a normal quantile to 1%, and never infinite
-            return 4.91 * (math.pow(probability, 0.14) - math.pow(1 - probability, 0.14))
-
-        # Close in from a normal guess by false position, for scores are almost a straight line in t, and every other
-        # time by halves. Any t will do until few means are left between low and high; then only these.
-        guess = self.centre + self.spread * score(float(share))
-        tries = [Fraction(guess - self.spread / 4), Fraction(guess + self.spread / 4)]
-        for turn in itertools.count():
-            ends = [(size, size * low.numerator // low.denominator + 1, size * high.numerator // high.denominator + 1)
-                    for size in self.sizes]
-            part = Fraction(0.5 if turn % 2 else min(max(gaps[0] / (gaps[0] - gaps[1]), 0.001), 0.999))
-            if sum(end - start for _, start, end in ends) <= 24 + 4 * len(ends):
-                means = sorted({Fraction(total, size) for size, start, end in ends for total in range(start, end)})
-                if len(means) == 1:
-                    break
-                t = means[min(round(part * len(means)), len(means) - 2)]
-            else:
-                t, gap = tries.pop() if tries else low + (high - low) * part, high - low
-                grid = 2 ** max(0, 12 + gap.denominator.bit_length() - gap.numerator.bit_length())
-                t = Fraction(round(t * grid), grid)
-                if not low < t < high:
-                    continue
-            mass = self.mass(t)
-            distance = score(max(0.0, mass / self.whole)) - score(float(share))
-            if mass >= share * self.whole:
-                high, gaps[1] = t, max(distance, 1e-9)
-            elif mass + self.lost < share * self.whole:
-                low, gaps[0] = t, min(distance, -1e-9)
-            else:
-                raise _Undecided
-        return means[0]
+    def share(self, t: Fraction) -> Fraction:
+        """Return P(mean <= t)."""
+        at = bisect_right(self.means, float(t))
+        return Fraction(self.running[at - 1] if at else 0, self.running[-1])
 
 
-class _Halves(_Mean):
-    """A mean whose resamples are counted as pairs of halves, each sorted by how far it lies above t."""
+# === Inversion ========================================================================================================
 
-    def __init__(self, plan: _Plan, bits: int | None, budget: float) -> None:
-        super().__init__(plan)
-        self.first, self.second = (_count(draws, bits, budget / len({*plan})) for draws in plan)
-        self.whole = self.first.whole * self.second.whole
-        self.lost = self.whole - sum(self.first.weights) * sum(self.second.weights)
-        if self.lost == self.whole:
-            raise _Undecided
-        if self.lost:
-            self.lost += self.first.whole + self.second.whole           # by as much `whole` may be rounded up
-        start, end = (limit(self.first.sizes) + limit(self.second.sizes) for limit in (min, max))
-        self.sizes = range(start or 1, end + 1)
-
-    def mass(self, t: Fraction) -> int:
-        p, q = t.numerator, t.denominator
-
-        def ranked(half: _Half) -> tuple[list[int], list[int]]:
-            heights = [q * total - p * size for size, total in zip(half.sizes, half.sums)]
-            order = sorted(range(len(heights)), key=heights.__getitem__)
-            return [heights[i] for i in order], [half.weights[i] for i in order]
-
-        heights, weights = ranked(self.second)
-        running = list(itertools.accumulate(weights, initial=0))
-        others, weights = (heights, weights) if self.first is self.second else ranked(self.first)
-        fitting = map(bisect_right, itertools.repeat(heights), map(operator.neg, others))
-        return sum(map(operator.mul, weights, map(running.__getitem__, fitting)))
+_Function = Callable[[float], tuple[complex, float]]    # the value at w, and how far beyond w it stays negligible
 
 
-class _Waves(_Mean):
-    """A mean of equal draws on a grid too fine to count on: shares from the waves (Fourier terms) of the sum.
+def _waves(function: _Function, reach: float, blur: float) -> list[tuple[float, complex]]:
+    """Return (w, weight) pairs whose sum of imaginary parts of weight * exp(-iwy) is 1/2 - P(X <= y), y +- 1/2 whole.
 
-    On a cycle long enough to hold the sum but for 1e-12 (Bernstein's bound), P(sum <= t) is a sum over frequencies k of
-    phi ** draws, phi being the mean of the draw's unit vectors, each turned by k times its value. Where |phi| is below
-    `still`, the power is below 1e-13 and the wave can go. |phi| changes by no more than `speed` a frequency, so one
-    look proves many of them still; neighbouring values turn almost alike, so their blocks change far more slowly, and
-    |phi| is at most the sum of theirs. In floats, with a bound, if cos and sin err by less than 2 ** -51.
+    X is a sum of whole numbers, `function` its characteristic function E(exp(iwX)): that of a sum of independent terms
+    is the product of theirs, so thousands of terms cost little more than one. Gil-Pelaez (1951, Biometrika 38:481)
+    turns it into a probability by an integral over w; these midpoints are off by no more than P(|X - y| > reach)
+    (Davies 1973, Biometrika 60:415). Where a blur of more than the 1 between neighbours does no harm, X gets so much
+    normal noise (a standard deviation), and w can end early.
+    """
+    cycle = 2 * math.ceil(reach / 2 + 1)
+    turn, nodes = 2 * math.pi / cycle, cycle // 2
+    if blur > 2:
+        nodes = math.ceil(6.5 / (blur * turn))          # the noise leaves 1e-9 of what is beyond
+    waves, node = [], 0
+    while node < nodes:
+        w = (node + 0.5) * turn
+        value, far = function(w)
+        if value:
+            noise = math.exp(-(w * blur) ** 2 / 2) if blur > 2 else 1.0
+            waves.append((w, value * noise / (cycle * math.sin(w / 2))))
+        node += 1 + int(far / turn)
+    return waves
+
+
+def _fourier(values: Sequence[complex]) -> list[complex]:
+    """Return the sums of values[k] * exp(-2 pi i k n / N) for n = 0 .. N - 1, N a power of two (Cooley & Tukey 1965)."""
+    if len(values) == 1:
+        return list(values)
+    even, odd = _fourier(values[::2]), _fourier(values[1::2])
+    turn = -2 * math.pi / len(values)
+    odd = [value * cmath.rect(1, turn * k) for k, value in enumerate(odd)]
+    return list(map(operator.add, even, odd)) + list(map(operator.sub, even, odd))
+
+
+class _Axis:
+    """The sizes, or the totals, that draws add up to, counted in steps from the smallest that they can."""
+
+    def __init__(self, values: Sequence[int], times: Sequence[int]) -> None:
+        draws, least = sum(times), min(values)
+        self.base, self.step = draws * least, math.gcd(*(value - least for value in values)) or 1
+        places = [(value - least) // self.step for value in values]
+        self.top, self.centre = draws * max(places), float(sum(map(operator.mul, places, times)))
+        self.parts = [place - self.centre / draws for place in places]
+        most, self.slope = max(map(abs, self.parts)), math.fsum(map(operator.mul, map(abs, self.parts), times)) / draws
+        squares = math.fsum(part * part * count for part, count in zip(self.parts, times))
+        # Further from the mean than this lies less than 1e-9 of all sums (Bernstein's inequality).
+        self.radius = min(self.top, 7 * most + math.sqrt(49 * most ** 2 + 42 * squares)) + 1
+        self.range = range(max(0, math.floor(self.centre - self.radius)),
+                           min(self.top, math.ceil(self.centre + self.radius)) + 1)
+
+
+class _Sums:
+    """The size and the total of as many draws from groups as there are, together, from their characteristic function.
+
+    That is the mean of exp(i (w total + v size)) over the groups, to the power of the draws. A Fourier sum over v
+    singles out each size; `_waves` turns what is left into a probability of the total.
     """
 
-    def __init__(self, plan: _Plan, budget: float) -> None:
-        super().__init__(plan)
-        terms, draws = plan[0][0][0], sum(n for half in plan for _, n in half)
-        size, base, _ = terms[0]
-        if any(term[0] != size for half in plan for each, _ in half for term in each) or plan[0][0][0] != plan[1][0][0]:
-            raise _TooMuch                                              # it would take waves in two dimensions
-        self.sizes, self.whole = [size * draws], 1
-        self.step = math.gcd(*(total - base for _, total, _ in terms)) or 1
-        middle = round((self.centre * size - base) / self.step)
-        values = [(total - base) // self.step - middle for _, total, _ in terms]
-        weights = [ways / sum(term[2] for term in terms) for _, _, ways in terms]
-        mean = math.fsum(map(operator.mul, values, weights))
-        variance = math.fsum((value - mean) ** 2 * weight for value, weight in zip(values, weights))
-        most = max(map(abs, values)) + 1
-        radius = math.ceil(10 * most + math.sqrt(100 * most * most + 60 * draws * variance)) + 1
-        self.cycle, self.start = 2 * radius + 1, math.floor(draws * mean) - radius
-        self.origin = draws * (base + self.step * middle)               # the sum from which steps are counted
+    def __init__(self, kinds: Mapping[tuple[int, int], int], blur: float) -> None:
+        """Take how often each (size, total) occurs; the total is blurred where that is not noticed in share()."""
+        times = list(kinds.values())
+        draws = sum(times)
+        self.sizes, self.totals = (_Axis(values, times) for values in zip(*kinds))
+        still, count = NEGLIGIBLE ** (1 / draws), 1 << (len(self.sizes.range) - 1).bit_length()
+        reach, blur = 2 * self.totals.radius, blur / self.totals.step
+        columns: dict[float, list[complex]] = {}
+        for k in range(count):
+            terms = [(each / draws, total, 2 * math.pi * k / count * size)
+                     for each, total, size in zip(times, self.totals.parts, self.sizes.parts)]
 
-        turn, still = 2 * math.pi / self.cycle, math.exp(-30 / draws) - 1e-12 - 4e-15 * most
-        length = max(3, round((1.77 / still) ** 2))
-        blocks = [slice(i, i + length) for i in range(0, len(values), length)]
-        speed, block_speed = (turn * 1.000001 * math.fsum(
-            weight * abs(value - values[block][len(values[block]) // 2] * relative) for block in blocks
-            for value, weight in zip(values[block], weights[block])) + 1e-300 for relative in (0, 1))
-        turned, look, looks, k = [value * turn for value in values], 110 * len(values) + 150 * len(blocks), 0, 1
-        self.waves: list[tuple[int, complex]] = []
-        self.lost = 2e-12 + 4e-13 * math.log(self.cycle)
-        while 2 * k < self.cycle:
-            looks += 1
-            if looks * look > budget or looks == 4000 and looks * look * self.cycle / k > 4 * budget:
-                raise _TooMuch                                          # or it is going to be
-            vectors = list(map(cmath.rect, weights, [k * angle for angle in turned]))
-            parts = [sum(vectors[block]) for block in blocks]
-            slack = max((still - abs(sum(parts))) / speed, (still - sum(map(abs, parts))) / block_speed)
-            if slack > 0:
-                k += 1 + int(slack)
-                continue
-            angles = [k * value % self.cycle * turn for value in values]
-            phi = complex(math.fsum(map(operator.mul, weights, map(math.cos, angles))),
-                          math.fsum(map(operator.mul, weights, map(math.sin, angles))))
-            back = cmath.rect(1, -(k * (2 * self.start - 1) % (2 * self.cycle)) * turn / 2)
-            self.waves.append((k, phi ** draws * back / (1j * self.cycle * math.sin(k * turn / 2))))
-            self.lost += 1e-14 * draws * abs(phi) ** (draws - 1) / k
-            k += 1
+            def function(w: float) -> tuple[complex, float]:
+                mean = sum([cmath.rect(weight, w * total + turn) for weight, total, turn in terms])
+                if (size := abs(mean)) < still:                 # it grows no faster with w than the mean |total|
+                    return 0.0, (still - size) / (self.totals.slope or 1.0)
+                return mean ** draws, 0.0
+            waves = _waves(function, reach, blur)
+            for w, wave in waves if count > 1 else ():
+                columns.setdefault(w, [0.0] * count)[k] = wave / count
+        self.waves: list[list[tuple[float, complex]]] = [[] for _ in self.sizes.range] if count > 1 else [waves]
+        turn = 2 * math.pi / count * (self.sizes.centre - self.sizes.range[0])
+        for w, column in columns.items():
+            turned = [value and value * cmath.rect(1, turn * k) for k, value in enumerate(column)]
+            for waves, wave in zip(self.waves, _fourier(turned)):
+                if abs(wave) > 1e-13:
+                    waves.append((w, wave))
 
-    def mass(self, t: Fraction) -> float:
-        reach = (math.floor(t * self.sizes[0]) - self.origin) // self.step - self.start + 1
-        reach = min(max(reach, 0), self.cycle)
-        vectors = (cmath.rect(1, -(k * reach % self.cycle) * 2 * math.pi / self.cycle) for k, _ in self.waves)
-        return reach / self.cycle - self.lost / 2 + math.fsum(
-            (wave * (1 - vector)).real for (_, wave), vector in zip(self.waves, vectors))
+    def share(self, most: Callable[[int], int]) -> float:
+        """Return P(total <= most(size))."""
+        above = 0.5
+        for place, waves in zip(self.sizes.range, self.waves):
+            limit = most(self.sizes.base + place * self.sizes.step)
+            y = (limit - self.totals.base) // self.totals.step + 0.5 - self.totals.centre
+            y = min(max(y, -self.totals.radius), self.totals.radius)
+            above += math.fsum([(wave * cmath.rect(1, -w * y)).imag for w, wave in waves])
+        return min(1.0, max(0.0, 1 - above))
 
 
-def _redrawn(groups: Groups) -> _Plan:
-    """Return the plan of drawing as many groups as there are, with replacement."""
-    terms, n = tuple((*group, count) for group, count in sorted(Counter(groups).items())), len(groups)
-    return ((terms, n // 2),), ((terms, n - n // 2),)
+# === Looking for an end ===============================================================================================
+
+def _score(probability: Number) -> float:
+    """Return a normal quantile to 1%, finite everywhere (Tukey's lambda): almost a straight line in t."""
+    inside = min(max(float(probability), 0.0), 1.0)
+    return 4.91 * (math.pow(inside, 0.14) - math.pow(1 - inside, 0.14))
 
 
-def _answer(plan: _Plan, question: Callable[[_Mean], _Answer], budget: float) -> _Answer | None:
-    """Return what `question` says of the mean, found as exactly as it needs; None beyond the budget of work."""
-    for part, bits in _ATTEMPTS:
-        with contextlib.suppress(_Undecided, _TooMuch, OverflowError):      # the last: of sums beyond any float
-            return question(_waves(plan, part * budget) if bits == 0 else _Halves(plan, bits, part * budget))
-    return None
+def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, int], guess: float,
+           spread: float) -> int:
+    """Return the smallest whole number p with share(p) >= wanted, that lies above limits[0] and not above limits[1].
+
+    Closes in as if the shares were normal, with this spread at first, and by halves once that has had its chance.
+
+    >>> _first(lambda p: p / 100, 0.3, (0, 100), 50, 20)
+    30
+    """
+    low, high = limits
+    turn, before, slope = 0, None, 1 / spread
+    while high - low > 1:
+        p = min(max(math.ceil((low + high) / 2 if turn > 4 and turn % 2 else guess), low + 1), high - 1)
+        found = share(p)
+        low, high = (low, p) if found >= wanted else (p, high)
+        score = _score(found)
+        if before and 0.3 < (score - before[1]) / (p - before[0]) * spread < 3:
+            slope = (score - before[1]) / (p - before[0])
+        move = (_score(wanted) - score) / slope
+        guess = p + 1.05 * move + math.copysign(1, move)        # a little too far, so that both sides close in
+        turn, before = turn + 1, (p, score)
+    return high
 
 
-_waves = functools.lru_cache(maxsize=1)(_Waves)
+def _end(groups: Groups, wanted: Number, share: Callable[[Fraction, int], Number],
+         roughly: Sequence[int] = (16, 4, 1)) -> Fraction:
+    """Return the smallest mean t of groups, in numerators, with share(t, coarse) >= wanted, on a grid of SOLVED_STEPS.
+
+    coarse, one after the other of `roughly`, is how many times as roughly as in the end a share may be found. An end
+    that stays where it is when the next finer shares are asked is taken.
+    """
+    means = [Fraction(total, cases) for cases, total in groups]
+    least, most = min(means), max(means)
+    if least == most:
+        return least
+    step = Fraction(2) ** math.floor(math.log2((most - least) / SOLVED_STEPS))
+    cases, total = map(sum, zip(*groups))
+    middle = Fraction(total, cases)
+    spread = math.sqrt(math.fsum(float((part - size * middle) / (step * cases)) ** 2 for size, part in groups))
+    limits = math.floor(least / step) - 1, math.ceil(most / step)
+    last, guess = None, float(middle / step) + spread * _score(wanted)
+    for coarse in roughly:
+        found = _first(lambda p: share(p * step, coarse), wanted, limits, guess, spread)
+        if last is not None and abs(found - last) <= 2:
+            break
+        guess = last = found
+    return step * found
 
 
-# === The exact intervals ==============================================================================================
+# === The bootstrap, computed ==========================================================================================
 
-def exact_interval(ks: Sequence[int], unit: int, level: float = LEVEL,
-                   budget: float = WORK_BUDGET) -> tuple[Fraction, Fraction] | None:
-    """Return the percentile interval of the bootstrap distribution itself, mean of ks / unit: no seed, no resamples.
+class _Halves:
+    """The distribution of the mean of as many draws as there are groups, counted for two halves of the draws.
+
+    Each half sorted by total - t size tells P(mean <= t) without ever being combined (Horowitz & Sahni 1974, J. ACM
+    21:277): what few large sources need, whose characteristic function does not fade.
+    """
+    roughly: tuple[int, ...] = (1,)
+
+    def __init__(self, kinds: Mapping[tuple[int, int], int]) -> None:
+        self.kinds, draws = kinds, sum(kinds.values())
+        self.halves = [_count([kinds.items()] * count) for count in (draws // 2, draws - draws // 2)]
+
+    def share(self, t: Fraction, coarse: int = 1) -> Fraction:
+        """Return P(mean <= t)."""
+        first, second = (sorted((total * t.denominator - size * t.numerator, ways)
+                                for (size, total), ways in half.items()) for half in self.halves)
+        heights = [height for height, _ in second]
+        running = list(itertools.accumulate((ways for _, ways in second), initial=0))
+        below = sum(ways * running[bisect_right(heights, -height)] for height, ways in first)
+        return Fraction(below, sum(self.kinds.values()) ** sum(self.kinds.values()))
+
+    def quantile(self, share: Fraction) -> Fraction:
+        """Return the smallest mean t with P(mean <= t) >= share, to a step of _end."""
+        return _end([group for group, count in self.kinds.items() for _ in range(count)], share, self.share,
+                    self.roughly)
+
+
+class _Inverted(_Halves):
+    """The same in floats, from the characteristic function."""
+    roughly = (16, 4, 1)
+
+    def __init__(self, kinds: Mapping[tuple[int, int], int]) -> None:
+        self.kinds, times = kinds, list(kinds.values())
+        self.sizes, self.totals = (_Axis(values, times) for values in zip(*kinds))
+        means = [total / size for size, total in kinds]
+        self.blur = BLUR * (max(means) - min(means)) * sum(size * count for (size, _), count in kinds.items())
+        self.coarse = self.blur <= 2 * self.totals.step             # a grid so coarse needs no noise
+        self.on_grid = self.coarse and len(self.sizes.range) == 1
+        nodes = 2 * self.totals.radius / max(2.0, self.blur / self.totals.step)
+        self.at_once = len(self.sizes.range) * nodes < INVERTED_CELLS or len(self.sizes.range) == 1
+        self.sums: dict[int, _Sums] = {}
+
+    def share(self, t: Fraction, coarse: int = 1) -> float:
+        """Return P(mean <= t), with `coarse` times the noise where there must be any.
+
+        From all sizes at once, P(total <= t size); if they are too many, from P(sum of (total - t size) <= 0).
+        """
+        if not self.at_once:
+            numbers: dict[tuple[int, int], int] = Counter()
+            for (size, total), count in self.kinds.items():
+                numbers[1, total * t.denominator - size * t.numerator] += count
+            return _Sums(numbers, coarse * self.blur * t.denominator).share(lambda size: 0)
+        if self.coarse:
+            coarse = 0
+        if coarse not in self.sums:
+            self.sums[coarse] = _Sums(self.kinds, coarse * self.blur)
+        return self.sums[coarse].share(lambda size: size * t.numerator // t.denominator)
+
+    def quantile(self, share: Fraction) -> Fraction:
+        """Return the smallest mean t with P(mean <= t) >= share, to a step of _end unless all means lie on one grid."""
+        if not self.on_grid:
+            return super().quantile(share)
+        size, totals = self.sizes.base, self.totals
+        spread = math.sqrt(math.fsum(part * part * count for part, count in zip(totals.parts, self.kinds.values())))
+        place = _first(lambda p: self.share(Fraction(totals.base + p * totals.step, size)), share, (-1, totals.top),
+                       totals.centre + spread * _score(share), spread)
+        return Fraction(totals.base + place * totals.step, size)
+
+
+def _additions(kinds: Mapping[tuple[int, int], int], draws: int) -> int:
+    """Return how many additions _count needs for so many draws, at most."""
+    spans = [draws * (max(values) - min(values)) // (math.gcd(*(value - values[0] for value in values)) or 1) + 1
+             for values in zip(*kinds)]
+    return len(kinds) * min(math.comb(draws + len(kinds), draws), draws * math.prod(spans) // 2)
+
+
+@functools.lru_cache(maxsize=1)                         # an interval and its picture ask for the same
+def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Halves:
+    """Return the distribution of the mean of as many draws as there are groups, from how often each (size, total) is."""
+    kinds, draws = dict(times), sum(count for _, count in times)
+    if _additions(kinds, draws) <= COUNTED_SUMS:
+        return _Counted(_count([times] * draws))
+    inverted = _Inverted(kinds)
+    few = not (inverted.coarse and inverted.at_once) and _additions(kinds, (draws + 1) // 2) <= 4 * COUNTED_SUMS
+    return _Halves(kinds) if few else inverted
+
+
+def _bootstrap(groups: Iterable[tuple[int, int]]) -> _Counted | _Halves:
+    return _resampled(tuple(sorted(Counter(groups).items())))
+
+
+def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) -> Interval:
+    """Return the percentile interval of the bootstrap distribution itself, mean of numerators / unit: no resamples.
 
     The low end is the smallest v with P(mean <= v) >= (1 - level) / 2, the high end the same with (1 + level) / 2.
-    Assumes that the cases are independent. None when the scores have no common grid (unit above FINEST_UNIT, or ks
-    above WIDEST_K) or the work is beyond the budget. Raises ValueError on no cases.
+    Assumes that the cases are independent. Raises ValueError on no cases.
 
-    >>> exact_interval([0, 1], 1)             # means 0, 1/2 and 1 with shares 1/4, 1/2 and 1/4
+    >>> exact_interval([0, 1], 1).interval             # means 0, 1/2 and 1 with shares 1/4, 1/2 and 1/4
     (Fraction(0, 1), Fraction(1, 1))
-    >>> exact_interval([0, 1], 1, level=0.5)  # P(mean <= 0) = 1/4 reaches 1/4, P(mean <= 1/2) = 3/4 reaches 3/4
+    >>> exact_interval([0, 1], 1, level=0.5).interval  # P(mean <= 0) = 1/4 reaches 1/4, P(mean <= 1/2) = 3/4 does 3/4
     (Fraction(0, 1), Fraction(1, 2))
     """
-    if not ks:
+    if not numerators:
         raise ValueError("an interval needs at least one case")
-    if unit > FINEST_UNIT or max(map(abs, ks)) > WIDEST_K:
-        return None
-    tail = _tail(level)
-    ends = _answer(_redrawn([(1, k) for k in ks]),
-                   lambda mean: (mean.quantile(tail), mean.quantile(1 - tail)), budget)
-    return ends and (ends[0] / unit, ends[1] / unit)
+    tail, found = _tail(level), _bootstrap((1, k) for k in numerators)
+    ends = found.quantile(tail) / unit, found.quantile(1 - tail) / unit
+    counted = isinstance(found, _Counted)
+    return Interval(ends, f"{'exact' if counted else 'numerical'}, grid of 1/{unit}", counted)
 
 
-def exact_distribution(ks: Sequence[int], unit: int, bins: int = 40,
-                       budget: float = WORK_BUDGET) -> Distribution | None:
-    """Return the bootstrap distribution of the mean of ks / unit in at most `bins` bins, for a picture.
+def exact_distribution(numerators: Sequence[int], unit: int, bins: int = 40) -> Distribution:
+    """Return the bootstrap distribution of the mean of numerators / unit in at most `bins` bins, for a picture.
 
     Bins reach four standard errors to each side or as far as a mean can lie. Each holds equally many of the means
-    that can occur, and none lies on an edge: else bins would be uneven for no reason. None as in exact_interval.
+    that can occur, and none lies on an edge: else bins would be uneven for no reason. Raises ValueError on no cases.
 
     >>> exact_distribution([0, 1], 1)
     Distribution(start=-0.25, width=0.5, shares=[0.25, 0.5, 0.25])
     """
-    if not ks:
+    if not numerators:
         raise ValueError("a distribution needs at least one case")
-    if unit > FINEST_UNIT or max(map(abs, ks)) > WIDEST_K:
-        return None
-    n, total = len(ks), sum(ks)
-    step = math.gcd(*(k - ks[0] for k in ks)) or 1
-    reach = 4 * math.sqrt(sum((k - total / n) ** 2 for k in ks))
-    first = n * ks[0] + step * math.floor((max(n * min(ks), total - reach) - n * ks[0]) / step)
-    count = math.floor((min(n * max(ks), total + reach) - first) / step) + 1
+    found, n, total, base = _bootstrap((1, k) for k in numerators), len(numerators), sum(numerators), min(numerators)
+    step = math.gcd(*(k - base for k in numerators)) or 1
+    reach = 4 * math.sqrt(math.fsum((k - total / n) ** 2 for k in numerators))
+    first = n * base + step * (max(0, total - math.ceil(reach) - n * base) // step)
+    count = (min(n * max(numerators), total + math.floor(reach)) - first) // step + 1
     wide = -(-count // bins)
     edges = [Fraction(2 * (first + i * wide * step) - step, 2 * n) for i in range(-(-count // wide) + 1)]
-    shares = _answer(_redrawn([(1, k) for k in ks]), lambda mean: [mean.share(edge) for edge in edges], budget)
-    return None if shares is None else Distribution(float(edges[0] / unit), wide * step / (n * unit),
-                                                    [max(0.0, float(b - a)) for a, b in itertools.pairwise(shares)])
+    shares = [found.share(edge) for edge in edges]
+    return Distribution(float(edges[0] / unit), wide * step / (n * unit),
+                        [max(0.0, float(after - before)) for before, after in itertools.pairwise(shares)])
 
 
-def source_interval(groups: Groups, unit: int, stream: IndexStream, resamples: int = RESAMPLES, level: float = LEVEL,
-                    budget: float = WORK_BUDGET) -> SourceInterval:
-    """Return the bootstrap interval of the mean over cases when whole source groups are drawn, and P(mean <= 0).
+def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
+    """Return the bootstrap interval of the mean over cases when whole source groups are drawn; tail is P(mean <= 0).
 
-    A resample draws as many groups as there are; its mean weighs every drawn case the same. Exact within the budget
-    of work, else from the stream, which stays untouched by the exact one. Assumes that groups are independent, and
-    promises too much with few: nine groups cover the truth in about 88 of 100 worlds. Raises ValueError on no groups.
+    A resample draws as many groups as there are; its mean weighs every drawn case the same. Assumes that groups are
+    independent, and promises too much with few: nine groups cover the truth in about 88 of 100 worlds. Raises
+    ValueError on no groups.
 
-    >>> source_interval([(1, 0), (1, 1)], 1, IndexStream(SEED), level=0.5)
-    SourceInterval(interval=(Fraction(0, 1), Fraction(1, 2)), no_gain_share=Fraction(1, 4), method='exact over 3 draws')
+    >>> source_interval([(1, 0), (1, 1)], 1, level=0.5)[:2]
+    ((Fraction(0, 1), Fraction(1, 2)), 'exact over 3 draws')
     """
     if not groups:
         raise ValueError("an interval needs at least one source group")
-    n, tail = len(groups), _tail(level)
-    exact = _answer(_redrawn(groups),
-                    lambda mean: (mean.quantile(tail), mean.quantile(1 - tail), mean.share(Fraction(0))), budget)
-    if exact:
-        low, high, no_gain = exact
-        method = f"exact over {math.comb(2 * n - 1, n - 1)} draws" if n <= 10 else f"exact, {n} groups"
-        return SourceInterval((low / unit, high / unit), no_gain, method)
-    packed, unpack = _pack([[size for size, _ in groups], [total for _, total in groups]])
-    drawn = map(unpack, stream.sums(packed, resamples))
-    means = sorted(Fraction(total, size * unit) for size, total in drawn)
-    return SourceInterval(_ends(means, level), Fraction(bisect_right(means, 0), resamples),
-                          f"sampled, {resamples} resamples, seed from stream")
+    n, tail, found = len(groups), _tail(level), _bootstrap(groups)
+    ends = found.quantile(tail) / unit, found.quantile(1 - tail) / unit
+    counted = isinstance(found, _Counted)
+    how = f"exact over {math.comb(2 * n - 1, n)} draws" if n <= 10 else f"exact, {n} groups"
+    return Interval(ends, how if counted else f"numerical, {n} groups", counted, None,
+                    found.share(Fraction(0)))
 
 
 # === Sign flips =======================================================================================================
 
-def sign_flip(groups: Groups, unit: int, level: float = LEVEL, seed: int = SEED,
-              budget: float = WORK_BUDGET) -> SignFlip:
-    """Return the means that a sign-flip test over source groups does not reject, and its two-sided p-value at 0.
+def groups_needed_for(alpha: Number) -> int:
+    """Return the least number of groups that carries a claim with this one-sided error: 2 ** G >= 1 / alpha.
+
+    >>> groups_needed_for(Fraction(1, 40)), groups_needed_for(0.05)
+    (6, 5)
+    """
+    return math.ceil(1 / Fraction(str(alpha)) - 1).bit_length()
+
+
+def flip_tail(values: Iterable[int]) -> Fraction | float:
+    """Return the share of all subsets of whole values, the empty one included, with a sum of at most 0.
+
+    With group sums as values: how often random signs, each as likely as the other, bring the sum as low as minus what
+    it is. At most 2.5% is the same as: the 95% sign-flip interval of these groups lies above 0 (Hartigan 1969).
+
+    >>> flip_tail([1, 2, -1])      # {}, {-1}, {1, -1} of eight
+    Fraction(3, 8)
+    """
+    values = [value for value in values if value]               # a 0 doubles both counts
+    return _subsets([abs(value) for value in values], -sum(value for value in values if value < 0))
+
+
+def _flip_end(groups: Groups, wanted: Fraction) -> Fraction:
+    """Return the smallest t, in numerators, up to which so large a share of all subsets of groups have their mean."""
+    def share(t: Fraction, coarse: int) -> Number:
+        values = [total * t.denominator - cases * t.numerator for cases, total in groups]
+        return _subsets([abs(value) for value in values], -sum(value for value in values if value < 0), coarse)
+    return _end(groups, wanted, share)
+
+
+def _subsets(sizes: Sequence[int], reach: int, coarse: int = 0) -> Fraction | float:
+    """Return the share of all subsets of positive sizes with a sum of at most reach; coarse as for _end, 0 not at all.
+
+    Leaving a negative value out is as good as taking its size, so this answers for any values.
+    """
+    if reach < 0 or not sizes:
+        return Fraction(reach >= 0)
+    if 2 * reach >= sum(sizes):                                 # every other subset is the rest of one that counts
+        return 1 - _subsets(sizes, sum(sizes) - reach - 1, coarse)
+    n, step = len(sizes), math.gcd(*sizes)
+    if (reach // step + 1) * (n + 1) * n <= (COUNTED_BITS // 100 if coarse else COUNTED_BITS):
+        return _packed([size // step for size in sizes], reach // step)
+    if 2 ** n <= COUNTED_SUMS:
+        sums = [0]
+        for size in sizes:
+            sums += [size + total for total in sums]
+        return Fraction(sum(total <= reach for total in sums), 2 ** n)
+    if n <= COUNTED_GROUPS:
+        steps = ROUNDED_STEPS // (coarse or 1)
+        return float(_packed([(2 * size * steps + reach) // (2 * reach) for size in sizes], steps))
+    return _inverted([size // step for size in sizes], reach // step, coarse or 1)
+
+
+def _packed(sizes: Sequence[int], reach: int) -> Fraction:
+    """Return the share of all subsets of sizes with a sum of at most reach, counted in one big whole number.
+
+    Its digit s, of a base above 2 ** len(sizes), is the number of subsets that add up to s. A size that may be taken
+    or left adds to the number itself, moved up by that many digits: a shift and an addition count for all sums at once.
+
+    >>> _packed([1, 2], 2)         # sums 0, 1, 2 and 3
+    Fraction(3, 4)
+    """
+    width = len(sizes) + 1
+    counts, mask = 1, (1 << (reach + 1) * width) - 1
+    for size in sizes:
+        if size <= reach:
+            counts = (counts + (counts << size * width)) & mask
+    return Fraction(counts % ((1 << width) - 1), 1 << len(sizes))          # modulo base - 1 adds the digits up
+
+
+def _inverted(sizes: Sequence[int], reach: int, coarse: int) -> float:
+    """Return the share of all subsets of sizes with a sum of at most reach, which is less than half of all of them.
+
+    A subset's sum is half the total, and each half size more or less: the characteristic function is the product of
+    cos(w size / 2), which can be left as soon as some of its factors make it negligible. Hoeffding (1963, JASA 58:13)
+    bounds what is smaller than floats can tell.
+    """
+    halves = [(size / 2, times) for size, times in sorted(Counter(sizes).items(), reverse=True)]
+    total, squares = (math.fsum(half ** power * times for half, times in halves) for power in (1, 2))
+    gap = total - reach - 0.5
+    bound = math.exp(-gap * gap / squares / 2)
+
+    def function(w: float) -> tuple[complex, float]:
+        product = 1.0
+        for half, times in halves:
+            product *= math.cos(w * half) ** times
+            if -NEGLIGIBLE < product < NEGLIGIBLE:
+                return 0.0, 0.0
+        return product, 0.0
+
+    if bound < SMALLEST_TAIL:
+        return bound
+    waves = _waves(function, gap + min(total, 7 * math.sqrt(squares)), 1e-4 * coarse * total)
+    share = 0.5 - math.fsum((wave * cmath.rect(1, w * gap)).imag for w, wave in waves)
+    return share if share > SMALLEST_TAIL else min(SMALLEST_TAIL, bound)
+
+
+def flip_excludes(groups: Groups, unit: int, limit: Number, alpha: Number) -> bool:
+    """Tell whether the low end of the sign-flip interval with one-sided error alpha lies above limit, strictly.
+
+    Give limit and alpha as Fractions of the literal: an end may lie on a limit, and a probability on alpha.
+
+    >>> groups = [(1, k) for k in (1, 2, 3, 4, 5, 6)]          # ends: 1 and 6
+    >>> flip_excludes(groups, 1, Fraction(9, 10), 0.025), flip_excludes(groups, 1, 1, 0.025)
+    (True, False)
+    """
+    alpha, bound = Fraction(str(alpha)), Fraction(limit) * unit
+    values = [total * bound.denominator - cases * bound.numerator for cases, total in groups]
+    if alpha < Fraction(1, 2) and sum(values) <= 0:             # half of all subsets or more
+        return False
+    return flip_tail(values) <= alpha
+
+
+def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
+    """Return the means that a sign-flip test over source groups does not reject; tail is its two-sided p-value at 0.
 
     If each group's difference is symmetric about the true mean, all 2 ** G sign patterns are equally likely, however
     few the groups. The ends are the floor(a 2 ** G)-th smallest and largest of the means of the non-empty subsets of
-    groups, a = (1 - level) / 2 (Hartigan 1969, typical values); where that is none, the interval is None. Cases
-    without sources are groups of one. Beyond the budget of work, `RESAMPLES` random subsets stand for all, with
-    (1 + k) / (1 + N) as p-value. Raises ValueError on no groups.
+    groups, a = (1 - level) / 2 (Hartigan 1969, JASA 64:1303, typical values); where that is none, the interval is
+    None. Cases without sources are groups of one. Raises ValueError on no groups.
 
-    >>> result = sign_flip([(1, k) for k in (1, 2, 3, 4, 5, 6)], 1)
-    >>> result.interval, result.p_value, result.method
-    ((Fraction(1, 1), Fraction(6, 1)), Fraction(1, 32), 'exact, 64 sign patterns')
+    >>> found = sign_flip([(1, k) for k in (1, 2, 3, 4, 5, 6)], 1)
+    >>> found.interval, found.method, found.tail
+    ((Fraction(1, 1), Fraction(6, 1)), 'exact, 64 sign patterns', Fraction(1, 32))
     """
     if not groups:
         raise ValueError("a sign-flip test needs at least one group")
     n, tail = len(groups), _tail(level)
-    needed = next(g for g in itertools.count(1) if math.floor(tail * 2 ** g))
-    reason = None if n >= needed else f"fewer than {needed} groups carry no {100 * level:g}% interval"
-    # Turned so that the sum is not negative: then p is twice the share of subsets whose sum is not positive.
+    patterns = f"{2 ** n if n <= EVERY_PATTERN else f'2**{n}'} sign patterns"
     turn = -1 if sum(total for _, total in groups) < 0 else 1
-    turned = sorted((size, turn * total) for size, total in groups)
-    first, second = (tuple((((0, 0, 1), (*group, 1)), times) for group, times in Counter(half).items())
-                     for half in (turned[::2], turned[1::2]))
-
-    def question(mean: _Mean) -> tuple[list[Fraction], Fraction | float]:
-        rank = math.floor(tail * 2 ** n)               # counted from 1, for the empty subset is below every t
-        ends = [] if reason else [mean.quantile(Fraction(place + 1, 2 ** n)) for place in (rank, 2 ** n - rank)]
-        return ends, 2 * mean.share(Fraction(0))
-
-    if answer := _answer((first, second), question, budget):
-        ends, p_value = answer
-        method = f"exact, {2 ** n if n <= EVERY_PATTERN else f'2**{n}'} sign patterns"
+    p_value = min(Fraction(1), 2 * flip_tail(turn * total for _, total in groups))
+    rank = math.floor(tail * 2 ** n)
+    if not rank:
+        reason = f"fewer than {groups_needed_for(tail)} groups carry no {100 * float(level):g}% interval"
+        return Interval(None, f"exact, {patterns}", True, reason, p_value)
+    places = math.prod(sum(map(abs, values)) // (math.gcd(*values) or 1) + 1 for values in zip(*groups))
+    work = min(2 ** (n + 1), n * places)
+    if work <= COUNTED_SUMS:
+        ways = _count([((0, 0), 1), (group, 1)] for group in groups)
+        del ways[0, 0]                                          # the empty subset has no mean
+        counted = _Counted(ways)
+        ends = counted.reached(rank), counted.reached(2 ** n - rank)
     else:
-        packed, unpack = _pack([[size for size, _ in turned], [total for _, total in turned]])
-        subsets, whole = [unpack(total) for total in _subset_sums(packed, RESAMPLES, seed)], sum(k for _, k in turned)
-        means = sorted(Fraction(total, size) for size, total in subsets if size)
-        rank = max(1, math.floor(tail * (len(means) + 1)))
-        ends, method = [means[rank - 1], means[-rank]], f"sampled, {RESAMPLES} sign patterns, seed {seed}"
-        p_value = Fraction(1 + sum(not 0 < total < whole for _, total in subsets), 1 + RESAMPLES)
-    low, *_, high = sorted(turn * end / unit for end in ends) or [Fraction(0), Fraction(0)]
-    return SignFlip(None if reason else (low, high), min(p_value, Fraction(1)), n, method, reason)
+        wanted = Fraction(2 * rank + 1, 2 ** (n + 1))           # the empty subset, and rank others: more than rank
+        ends = _flip_end(groups, wanted), -_flip_end([(cases, -total) for cases, total in groups], wanted)
+    return Interval((ends[0] / unit, ends[1] / unit), f"{'exact' if work <= COUNTED_SUMS else 'numerical'}, {patterns}",
+                    work <= COUNTED_SUMS, None, p_value)
 
 
-def _subset_sums(values: Sequence[int], count: int, seed: int) -> Iterator[int]:
-    """Yield `count` sums of random subsets of the values, each value in with probability 1/2."""
-    generator, digits = random.Random(seed), bytes.maketrans(b"01", b"\0\1")
-    for _ in range(count):
-        chosen = f"{generator.getrandbits(len(values)):0{len(values)}b}".encode().translate(digits)
-        yield sum(itertools.compress(values, chosen))
+# === Slices ===========================================================================================================
 
-
-def adjusted_p_values(slices: Sequence[Sequence[int]], seed: int = SEED) -> tuple[list[Fraction], str]:
+def adjusted_p_values(slices: Sequence[Sequence[int]]) -> tuple[list[Fraction], str]:
     """Return a p-value a slice that allows for all the slices looked at, and the method: the single-step maximum.
 
-    slices[j][g] is the sum of ks of slice j's cases in source group g (0 where it has none). A sign pattern turns
-    whole groups, in all slices alike, so slices that share cases move together. The statistic of a slice is its
+    slices[j][g] is the sum of numerators of slice j's cases in source group g (0 where it has none). A sign pattern
+    turns whole groups, in all slices alike, so slices that share cases move together. The statistic of a slice is its
     |signed sum| over the root of its sum of squares; its p-value is the share of patterns under which the largest
     statistic of any slice is at least the one observed. A slice without any difference has p = 1. Exact for up to
     EVERY_PATTERN groups, else SIGN_PATTERNS random patterns and (1 + k) / (1 + N). Westfall & Young (1993).
@@ -693,25 +678,55 @@ def adjusted_p_values(slices: Sequence[Sequence[int]], seed: int = SEED) -> tupl
     ([Fraction(1, 8), Fraction(1, 1)], 'exact, 16 sign patterns')
     """
     n = len(slices[0]) if slices else 0
-    squares = [sum(value * value for value in column) for column in slices]
-    common = math.lcm(*(square for square in squares if square))
-    weights = [common // square if square else 0 for square in squares]    # so squared statistics are whole numbers
-    observed = [sum(column) ** 2 * weight for column, weight in zip(slices, weights)]
+    observed = [sum(column) ** 2 / (sum(value * value for value in column) or 1) for column in slices]
     if n <= EVERY_PATTERN:
-        largest, method = [0] * 2 ** max(0, n - 1), f"exact, {2 ** n} sign patterns"
-        for column, weight in zip(slices, weights):
-            sums = list(column[:1])                    # the first sign may stay: turning all signs changes nothing
-            for value in column[1:]:
-                sums = [total + value for total in sums] + [total - value for total in sums]
-            largest = list(map(max, largest, [total * total * weight for total in sums]))
+        signed, method = _every_signed_sum, f"exact, {2 ** n} sign patterns"
     else:
-        packed, unpack = _pack(slices)
-        totals, method = [sum(column) for column in slices], f"sampled, {SIGN_PATTERNS} sign patterns, seed {seed}"
-        largest = [max((2 * part - total) ** 2 * weight for part, total, weight in zip(unpack(subset), totals, weights))
-                   for subset in _subset_sums(packed, SIGN_PATTERNS, seed)]
+        signed, method = _random_signed_sums, f"sampled, {SIGN_PATTERNS} sign patterns, seed {SEED}"
+    largest: list[float] = []
+    for column in slices:
+        squares = sum(value * value for value in column) or 1
+        statistics = [total * total / squares for total in signed(column)]
+        largest = list(map(max, largest, statistics)) if largest else statistics
+    if n > EVERY_PATTERN:
         largest.append(max(observed))                  # the pattern observed is one of those that could be drawn
     largest.sort()
     return [Fraction(len(largest) - bisect_left(largest, value), len(largest)) for value in observed], method
+
+
+def _every_signed_sum(column: Sequence[int]) -> list[int]:
+    """Return the sums under all sign patterns; the first sign stays, for turning all signs changes no size."""
+    sums = list(column[:1])
+    for value in column[1:]:
+        sums = [total + value for total in sums] + [total - value for total in sums]
+    return sums
+
+
+def _random_signed_sums(column: Sequence[int]) -> list[int]:
+    """Return the sums under SIGN_PATTERNS random patterns, the same ones for every slice.
+
+    All patterns are added up at once: bit p of a group's random number says whether pattern p takes the group, and
+    planes[i] holds bit i of all sums, so that a carry runs through all of them in a few operations.
+    """
+    generator = random.Random(SEED)
+    planes = [0] * (sum(map(abs, column)).bit_length() + 1)
+    everyone = (1 << SIGN_PATTERNS) - 1
+    for value in column:
+        taken = generator.getrandbits(SIGN_PATTERNS)
+        if value < 0:
+            taken ^= everyone                          # leaving a negative value out is taking its size
+        for place in range(value.bit_length()):
+            carry, at = taken if abs(value) >> place & 1 else 0, place
+            while carry:
+                planes[at], carry = planes[at] ^ carry, planes[at] & carry
+                at += 1
+    sums = [0] * SIGN_PATTERNS
+    for i, plane in enumerate(planes):
+        if plane:
+            bits = f"{plane:0{SIGN_PATTERNS}b}".encode()
+            sums = [total + (1 << i) if bit == 49 else total for total, bit in zip(sums, bits)]     # 49: the digit 1
+    whole = sum(map(abs, column))
+    return [2 * total - whole for total in sums]
 
 
 # === Planning =========================================================================================================

@@ -33,7 +33,7 @@ Score = int | Fraction
 
 SIDES = ("baseline", "candidate")
 MEASURES = ("cost_usd", "latency_s", "tokens")
-FACTS = ("cluster", "tags", "input_sha256", "input")  # what a row says of its case, not of its trial
+FACTS = ("cluster", "tags", "input", "input_sha256")  # what a row says of its case, not of its trial
 INPUTS = FACTS[2:]  # those that tell one case from another whatever its id
 ABSENT = "missing"  # the reason of the trial that stands for a case without any
 UNEXPLAINED = "null score without an error"
@@ -128,8 +128,8 @@ def _row(row: object, where: str, score_range: tuple[Score, Score]) -> Row:
     score = None if reason else _score(row, where, score_range)
     measures = {name: _measure(row[name], name, where) for name in MEASURES if row.get(name) is not None}
     cluster = _text(row, "cluster", where, numbers=True)
-    facts = (cluster and cluster.strip(), _tags(row.get("tags"), where), _text(row, "input_sha256", where),
-             kept_text(row.get("input")) or None)
+    facts = (cluster and cluster.strip(), _tags(row.get("tags"), where), kept_text(row.get("input")) or None,
+             _text(row, "input_sha256", where))
     output = row.get("output")
     if not isinstance(output, (bool, int, float)):
         text = kept_text(output)
@@ -437,7 +437,7 @@ class _Rows:
         """Return the cases in the order of their ids (code points): that of the rows may differ from file to file."""
         cases = []
         for case_id in sorted(self.trials["baseline"] | self.trials["candidate"]):
-            cluster, tags, _, asked = self.known.facts[case_id][0]
+            cluster, tags, asked, _ = self.known.facts[case_id][0]
             cases.append(Case(case_id, cluster, tags or (), asked))
         return cases
 

@@ -73,7 +73,7 @@ class Log:
         # Which words a score holds, and how to make numbers of them, is said with the rows.
         if "text" not in self.kinds.get(scorer, ()) and (scorer or len(numbers) > 1):
             choose("scorer", scorer, numbers, where, "".join(
-                f"; {name} holds {' and '.join(sorted(kinds))}" for name, kinds in self.kinds.items()
+                f"; {name} holds {' and '.join(sorted(kinds)) or 'nothing'}" for name, kinds in self.kinds.items()
                 if name not in numbers))
 
     def sample(self, sample: Any, where: str) -> Sample:

@@ -144,7 +144,7 @@ class ServerTest(CollectorTest):
         for body, reason in (
                 (row(score=2), "outside [0, 1]"), (row(score="1"), "not a number"), (row(score=None), "send the error"),
                 (row(task_id=1.5), "task_id"), ("[1]", "not an object"), ("nonsense", "not JSON"), (" \n", "no row"),
-                (ndjson(row("n1"), row("n2", score=9)), "body:2: score 9"), ('{"a": 1, "a": 2}', "twice"),
+                (ndjson(row("n1"), row("n2", score=9)), "body:2: score 9"), ('{"a": 1, "a": 2}', "duplicated"),
                 (ndjson(row("n1"), row("n1")), "body:2: config 'A'"), ("[" * 100000, "nested too deeply"),
                 (json.dumps(row("n1"))[:-9] + "\n" + json.dumps(row("n2")), "body:1: not JSON"),
                 (row("c0", 1, cluster="s2"), "trials.jsonl:1"), (row("\ud800"), "surrogate"),

@@ -189,11 +189,11 @@ class OneRowTest(unittest.TestCase):
                                      ({"b": 1, "a": [2]}, '{"a": [2], "b": 1}', {"b": 1, "a": [2]}), (0.5, "0.5", 0.5),
                                      ("\ud800", "\ud800", "\ud800")):
             row = self.row(input=given, output=given)
-            self.assertEqual((row.facts[3], row.trial.output), (asked, output))
+            self.assertEqual((row.facts[2], row.trial.output), (asked, output))
         long = "x" * trials.KEPT_LENGTH
         for one, other in ((long + "1", long + "2"), ([long, 1], [long, 2]), (long + "\ud800", long + "\ud801")):
             rows = [self.row(input=value, output=value) for value in (one, other)]
-            self.assertEqual(len({(row.facts[3], row.trial.output) for row in rows}), 2)
+            self.assertEqual(len({(row.facts[2], row.trial.output) for row in rows}), 2)
             self.assertLess(len(rows[0].trial.output), trials.KEPT_LENGTH + 120)
         self.assertEqual(self.row(output=long).trial.output, long)
 
@@ -284,6 +284,8 @@ class RowsTest(LogTest):
         pair = self.read(rows, ignore_input=True)
         self.assertEqual([(note["code"], note["message"][-4:]) for note in pair.notes], [("inputs_ignored", "2, 1")])
         self.assertIn(" alpha", pair.cases[0].input)
+        rows = [line(input_sha256="a", input="x y"), line(config="B", input_sha256="b", input="x z")]
+        self.assertIn("has input 'x z' here and 'x y' at", self.refused(rows))  # what a person can read comes first
         rows = [line(input_sha256="a"), line(config="B", input_sha256="b")]
         self.assertIn("--ignore-input", self.refused(rows))
         self.read(rows, ignore_input=True)

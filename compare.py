@@ -569,12 +569,13 @@ def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, A
 
 def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: Source) -> None:
     """Write what --table, --markdown and --html ask for."""
-    from views import page, text  # only here: a plain comparison starts faster without them
+    from views import page, text, words  # only here: a plain comparison starts faster without them
 
+    story = words.Words(comparison).story()
     if args.table:
-        print(text.text_report(comparison, **text.terminal_settings(sys.stdout)), end="")
+        print(text.story_text(story, **text.terminal_settings(sys.stdout)), end="")
     if args.markdown:
-        files.write("a Markdown report", args.markdown, text.markdown_report(comparison))
+        files.write("a Markdown report", args.markdown, text.story_markdown(story))
     if args.html:
         if isinstance(source, Pair):
             html = page.html_report(comparison, page.pair_panel(source), [])

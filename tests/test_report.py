@@ -22,7 +22,7 @@ from core.files import clean
 import harness
 import report
 from views import page, text as text_view, words as wording
-from views.text import MARKDOWN_LIMIT, clip, columns, markdown_report, terminal_settings, text_report
+from views.text import MARKDOWN_LIMIT, clip, columns, story_markdown, story_text, terminal_settings
 from views.words import KEYS, SIDES, Words, scale_of, sheet, whole
 
 # (id, source, language, baseline, candidate): 1 pass, 0 fail, None incomplete
@@ -255,6 +255,14 @@ def saved(name):
     return report.read_comparison(os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", name))
 
 
+def text_report(comparison, *settings, **named):
+    return story_text(Words(comparison).story(), *settings, **named)
+
+
+def markdown_report(comparison):
+    return story_markdown(Words(comparison).story())
+
+
 class WordsTest(unittest.TestCase):
     def blocks(self, comparison, key):
         section = next(section for section in Words(comparison).story().sections if section.key == key)
@@ -460,7 +468,7 @@ class SheetTest(unittest.TestCase):
             for version, difference in (("v3", "+0.3000"), ("v2", "+0.1000"), ("v4", "-0.2000"))])
         self.assertEqual([row.key for row in rows], ["v3.html", "v2.html", "v4.html"])
         self.assertIn('<a href="v3.html"><bdi>v3</bdi></a>', page.story_html(story))
-        for text in (text_view.story_text(story), text_view.story_markdown(story)):
+        for text in (story_text(story), story_markdown(story)):
             self.assertIn("v3", text)
 
     def test_what_was_not_declared_is_said_with_its_level(self):
@@ -921,8 +929,10 @@ How it was measured
   version: v1 -> v2
   mode: offline
   model: small:1b
-  logs: v1.jsonl sha256
-    1111111111111111111111111111111111111111111111111111111111111111 -> none
+  log 1 name: v1.jsonl -> none
+  log 1 sha256: 1111111111111111111111111111111111111111111111111111111111111111
+    -> none
+  log: none -> []
 """
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@
     flags: row.dataset.f.split(" "),
     difference: Number(row.dataset.d),
     source: row.dataset.s || "",
-    slices: (row.dataset.t || "").split("|").filter(Boolean),
+    slices: (row.dataset.t || "").split("\n").filter(Boolean),
     text: null, // read when somebody searches: it is long
   }));
 

@@ -4,7 +4,8 @@
           --cases cases-robustness.json --html runs/comparison.html
 
 Sentences, tables and their order are those of words.py; here are their look, every trial of every case, and the change
-word by word. The page embeds page.css, and page.js, which filters and sorts cases; without it all stands there, too.
+word by word. page.html is the frame of the page, page.css its look; page.js filters and sorts the cases, all of which
+stand there without it, too.
 """
 
 import base64
@@ -36,7 +37,7 @@ def _file(name: str) -> str:
     return (pkgutil.get_data("views", name) or b"").decode()  # from a zip, too
 
 
-STYLE, SCRIPT = _file("page.css"), _file("page.js")
+PAGE, STYLE, SCRIPT = _file("page.html"), _file("page.css"), _file("page.js")
 
 # === The panel: every trial of every case ===
 
@@ -190,13 +191,12 @@ def _row(table: Table, row: Row, plot: _Plot | None, inner: str) -> str:
     draw = row.draw or Draw()
     name += f"<small>{_said(row.note)}</small>" * bool(row.note)
     drawn = plot.cell(draw, f"{row.cells[0]}: {', '.join(filter(None, row.cells[1:]))}") if plot else ""
-    # Of cost, latency and tokens more is worse, and which way a slice's reader sees it is theirs.
-    signs = [_sign(cell) * (head == "#difference" and table.key != "cost") for head, cell in zip(
-        table.columns, row.cells, strict=True)]
-    cells = list(zip(table.columns, row.cells, signs, strict=True))[1:]
-    if len(cells) == 2 and cells[0][0] == "baseline" and cells[0][1] == cells[1][1]:
-        return f'<tr><th scope="row">{name}</th><td colspan="2">{_esc(row.cells[1])}</td></tr>'
-    return f'<tr><th scope="row">{name}</th>{drawn}{"".join(_cell(*cell) for cell in cells)}</tr>'
+    if table.columns[1] == "baseline" and row.cells[1] == row.cells[2]:  # texts, shared by both sides
+        return f'<tr><th scope="row">{name}</th><td colspan="2">{_said(row.cells[1])}</td></tr>'
+    # More of cost, latency or tokens is neither: it has no colour.
+    cells = [_cell(head, cell, _sign(cell) if head == "#difference" and table.key != "cost" else "")
+             for head, cell in zip(table.columns, row.cells, strict=True)]
+    return f'<tr><th scope="row">{name}</th>{drawn}{"".join(cells[1:])}</tr>'
 
 
 def _table(story: Story, table: Table, opened: Opened) -> str:
@@ -344,7 +344,7 @@ class _Panel:
         seen = {(side, trial[side]["verdict"]) for trial in trials for side in SIDES if trial[side]}
         flags += ["unsteady"] * ({("candidate", "pass"), ("candidate", "fail")} <= seen)
         flags += ["incomplete"] * ("incomplete" in {verdict for _, verdict in seen})
-        slices = _esc("|".join(f"{tag}: {value}" for tag, value in tags))
+        slices = escape("\n".join(clean(f"{tag}: {value}") for tag, value in tags))
         about = f'data-f="{" ".join(flags)}" data-d="{moved:.4g}" data-t="{slices}" data-s="{_esc(source or "")}"'
         bar = (f'<rect class="{"up" if moved > 0 else "down"}" x="{50 + 50 * min(moved / self.span, 0):.2f}%" y="9" '
                f'height="12" width="{50 * abs(moved) / self.span:.2f}%"/>') * bool(moved)
@@ -383,9 +383,8 @@ class _Panel:
         """Return what a case was: its tags, input, what was expected, and each trial's outcomes side by side."""
         about = [f"source: {row['source']}"] * bool(row["source"]) + [f"{tag}: {value}" for tag, value in row["tags"]]
         given = f'<p class="soft">{_esc(" · ".join(about))} <a href="#{anchor[5:-1]}">link to this case</a></p>'
-        given += "".join(
-            f"<p><b>{key.capitalize()}</b></p><pre>{escape(_shown(row[key]))}</pre>"
-            for key in ("input", "expected") if row[key] is not None)
+        given += "".join(f"<p><b>{key.capitalize()}</b></p><pre>{escape(_shown(row[key]))}</pre>"
+                         for key in ("input", "expected") if row[key] is not None)
         body, recorded = "", False
         for number, trial in enumerate(row["trials"], start=1):
             seed = "" if trial["seed"] is None else f"<small>seed {_esc(trial['seed'])}</small>"
@@ -457,31 +456,11 @@ def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened 
         main += f'<section id="{section.key}"><h2>{_esc(section.heading)}</h2>{inner}</section>\n'
     lead = "".join(f"<p>{_said(said)}</p>" for said in story.lead)
     lead += f'<p class="gate">{_said(sentence(story.gate))}</p>' * bool(story.gate)
-    word = _esc(story.verdict[:1].upper() + story.verdict[1:])
+    word = _said(story.verdict[:1].upper() + story.verdict[1:])
     allowed = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-script-src 'sha256-{allowed}'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{word}: {_esc(story.title)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<header>
-<p class="subject"><b>{_esc(story.title)}</b> {_esc(story.subject)}</p>
-<h1{_class(story.verdict * (story.verdict in ("better", "worse")))}>{word}</h1>
-<div class="lead">{lead}</div>
-</header>
-<main>
-{main}</main>
-<footer><p>Made by report.py {TOOL_VERSION}; the figures are those of the comparison's JSON.</p></footer>
-<script>{SCRIPT}</script>
-</body>
-</html>
-"""
+    return PAGE.format(
+        allowed=allowed, verdict=word, title=_esc(story.title), subject=_esc(story.subject), lead=lead, main=main,
+        kind=story.verdict * (story.verdict in ("better", "worse")), style=STYLE, script=SCRIPT, version=TOOL_VERSION)
 
 
 def html_report(comparison: dict[str, Any], panel: Sequence[dict[str, Any]] = (),

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.files import clean
-from views.words import NOT_MEASURED, Draw, Row, Scale, Story, Table, Words, ends_of, sentence, some
+from views.words import NOT_MEASURED, Draw, Row, Scale, Story, Table, ends_of, sentence, some
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
@@ -242,11 +242,6 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
     return "".join(f"{line.rstrip()}\n" for line in screen.lines)
 
 
-def text_report(comparison: dict[str, Any], width: int = 80, unicode: bool = True, colour: bool = False) -> str:
-    """Return a comparison as lines for a terminal."""
-    return story_text(Words(comparison).story(), width, unicode, colour)
-
-
 # === Markdown ===
 
 
@@ -328,8 +323,3 @@ def story_markdown(story: Story) -> str:
         if len(text) <= MARKDOWN_LIMIT:
             break
     return text
-
-
-def markdown_report(comparison: dict[str, Any]) -> str:
-    """Return a comparison as Markdown for a pull request comment."""
-    return story_markdown(Words(comparison).story())

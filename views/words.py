@@ -54,13 +54,13 @@ def ends_of(rows: Sequence[Any], limit: int) -> tuple[Sequence[Any], int, Sequen
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (path, text) of all that a JSON value holds, nulls left out.
+    """Yield (path, text) of all that a JSON value holds, nulls left out; objects in a list are numbered.
 
-    >>> list(flat({"a": {"b_c": 1, "d": None}, "e": "x"}))
-    [('a b c', '1'), ('e', 'x')]
+    >>> list(flat({"a": {"b_c": 1, "d": None}, "e": [{"f": "x"}], "g": [2, 3]}))
+    [('a b c', '1'), ('e 1 f', 'x'), ('g', '[2, 3]')]
     """
-    if isinstance(value, dict):
-        for key, inner in value.items():
+    if isinstance(value, dict) or isinstance(value, list) and value and isinstance(value[0], dict):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value, start=1):
             yield from flat(inner, f"{path} {key}")
     elif value is not None:
         yield path.replace("_", " ").strip(), clean(value, keep="\n\t")
@@ -336,7 +336,7 @@ class Words:
             marked = [f"the margin of {self.plain(self.margin)}"] * bool(self.margin)
             marked += [f"the gain worth shipping, {self.signed(self.gain)}"] * bool(self.gain)
             yield f"Dashed lines in the drawings: {' and '.join(marked)}."
-        if self.all["shared_luck"]["reason"]:
+        if self.all["shared_luck"]["reason"] and these["p_value"] is not None:
             yield f"On these cases: {self.all['shared_luck']['reason']}."
         if sources:
             rows = [Row([row["source"] or "(no source)", f"{row['cases']}", *self.both(row),
@@ -516,8 +516,7 @@ class Words:
         shared = ("comparison_version", "tool_version", "case_set", "task", "trials", "resamples", "seed",
                   "score_range", "missing", "options", "variance")
         rows = [Row([name, value, value]) for name, value in flat({name: self.all[name] for name in shared})]
-        one, other = (dict(flat(self.all[side] | {"logs": ", ".join(
-            f"{log['name']} sha256 {log['sha256']}" for log in self.all["logs"][side]) or None})) for side in SIDES)
+        one, other = (dict(flat(self.all[side] | {"log": self.all["logs"][side]})) for side in SIDES)
         rows += [Row([name, one.get(name, "none"), other.get(name, "none")]) for name in one | other]
         rows += [Row([f"left out: {row['case_id']}", *[f"{row['side']}: {row['reason']}"] * 2])
                  for row in self.all["excluded"]]

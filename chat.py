@@ -21,6 +21,7 @@ import json
 import os
 import re
 import socket
+import ssl
 import threading
 import time
 import urllib.parse
@@ -41,7 +42,7 @@ BUSY = {408, 425, 429, 500, 502, 503, 504, 507, *range(520, 530)}  # a server's 
 REFUSED = re.compile(  # what a server says, under whatever status, that will refuse the same request again
     r"validation|invalid_request|literal_error|[a-z]+_(format|tokens)\b|"
     r"(invalid|unsupported|unknown|unexpected) (\S+ )?(argument|field|format|schema|option|parameter|value)\b", re.I)
-ABSENT = (ConnectionRefusedError, socket.gaierror, http.client.InvalidURL, UnicodeError)  # nobody listens there
+ABSENT = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, http.client.InvalidURL, UnicodeError)  # no such server
 THINKING = ("<think>", "<thinking>", "</think>", "<|channel|>")  # how thinking text looks when it leaks into content
 
 

@@ -92,7 +92,7 @@ class FakeServer:
             except OSError:
                 return
             if not self.ended.is_set():
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, ValueError):  # who left, or speaks TLS
                     self.answer(connection, listener)
             if connection not in self.held:
                 connection.close()

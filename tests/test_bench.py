@@ -19,8 +19,6 @@ import queue
 import random
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -29,7 +27,6 @@ import threading
 import traceback
 import types
 import unittest
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from unittest import mock
@@ -37,7 +34,6 @@ from unittest import mock
 import bench
 from core import files
 import harness
-import model_triage
 from harness import Answer, Incomplete, RunError, Unavailable
 from tests.fake_server import MODEL_FAULTS, WEIGHTS, FakeServer, http
 

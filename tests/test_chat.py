@@ -288,7 +288,8 @@ class PrepareTest(ChatTest):
     def test_where_nothing_listens_is_said_apart(self):
         with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as held:
             closed = f"127.0.0.1:{held.getsockname()[1]}"
-        for address, reason in ((closed, "refused"), ("a..b", "a..b"), ("with space", "with space")):
+        for address, reason in ((closed, "refused"), ("a..b", "a..b"), ("with space", "with space"),
+                                (f"https://{self.server.host}", "SSL")):
             os.environ["OLLAMA_HOST"] = address
             with self.subTest(address), self.assertRaises(Unavailable) as caught:
                 self.system().prepare()

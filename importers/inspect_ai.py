@@ -98,13 +98,14 @@ class Log:
         if self.task and asked is not None:
             asked = f"{self.task}: {asked}"
         return Sample(
-            where, own if isinstance(sample["id"], str) or asked is None else None, config_of(self.spec), value,
-            sample["epoch"], error or ("invalidated" if sample.get("invalidation") else None), asked,
-            sample.get("target"), sample["id"],
-            {"id": sample["id"], "task": self.spec["task"], "model": self.spec["model"], **metadata},
-            [*["task"] * bool(self.task), *metadata],
-            text_of(output.get("completion", pick(output, "choices.0.message.content")), attached),
-            sample.get("completed_at", sample.get("started_at")), self.measures(sample))
+            where=where, case=own if isinstance(sample["id"], str) or asked is None else None,
+            config=config_of(self.spec), seed=sample["epoch"], score=value,
+            error=error or ("invalidated" if sample.get("invalidation") else None),
+            asked=asked, graded=sample.get("target"), place=sample["id"],
+            fields={"id": sample["id"], "task": self.spec["task"], "model": self.spec["model"], **metadata},
+            usual=[*["task"] * bool(self.task), *metadata],
+            output=text_of(output.get("completion", pick(output, "choices.0.message.content")), attached),
+            ts=sample.get("completed_at", sample.get("started_at")), measures=self.measures(sample))
 
     def score(self, scores: dict[str, Any], where: str) -> tuple[Any, dict[str, Any]]:
         """Return the value of the score that is meant, and what stands beside it."""

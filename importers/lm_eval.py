@@ -37,7 +37,7 @@ def task_of(path: str) -> str:
 
 
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
-    several, filters = len({task_of(other) for _, other in args.logs}) > 1, set[str]()
+    filters = set[str]()
     with opened(path) as text:
         if describe(head(text), path)[0] not in ("samples of lm-eval", ""):
             raise refusal(path, "samples of lm-eval", "give a samples_*.jsonl", head(text))
@@ -47,28 +47,30 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             check_fields(row, {"doc_id": WHOLE}, where)
             filters.add(name := str(row.get("filter", "none")))
             if args.filter in (None, name) and (args.filter or len(filters) == 1):
-                yield sample_of(row, where, path, several, args.metric, rows)
+                yield sample_of(row, where, path, args, rows)
     if filters:
         choose("filter", args.filter, filters, path)
 
 
-def sample_of(row: dict[str, Any], where: str, path: str, several: bool, metric: str | None, rows: Rows) -> Sample:
+def sample_of(row: dict[str, Any], where: str, path: str, args: argparse.Namespace, rows: Rows) -> Sample:
     # A list is what a metric of the whole task is computed from, and no score of a row.
     named = row.get("metrics")
     of_task = [key for key in row if isinstance(row[key], list) and isinstance(named, list) and key in named]
     metrics = [key for key in row if key != "doc_id" and isinstance(row[key], (int, float))
-               or key == metric and not isinstance(row[key], (list, dict))]
-    score = row[choose("metric", metric, metrics, where, "".join(
+               or key == args.metric and not isinstance(row[key], (list, dict))]
+    score = row[choose("metric", args.metric, metrics, where, "".join(
         f"; {name} is computed from all rows of the task at once" for name in of_task))]
     each = row.get("resps")
     if isinstance(each, list) and any(isinstance(item, list) and item[1:] for item in each):
         rows.notes["several answers (repeats), which lm-eval scores as one: one row, not one an answer"] += 1
     task, asked = task_of(path), table(row.get("doc")) or None
+    several = len({task_of(other) for _, other in args.logs}) > 1  # documents of two tasks may be alike
     if asked and several:
         asked = {"task": task, **asked}
     own = None if asked else f"{task}/{row['doc_id']}" if several else row["doc_id"]
     answers = row.get("filtered_resps", each)
-    config = os.path.basename(os.path.dirname(os.path.abspath(path)))
-    return Sample(where, own, config, score, None, None, asked, row.get("target"), row["doc_id"],
-                  {"task": task, "doc_id": row["doc_id"], **(asked or {})}, ["task"] * several,
-                  answers[0] if isinstance(answers, list) and len(answers) == 1 else answers)
+    return Sample(
+        where=where, case=own, config=os.path.basename(os.path.dirname(os.path.abspath(path))), score=score,
+        asked=asked, graded=row.get("target"), place=row["doc_id"],
+        fields={"task": task, "doc_id": row["doc_id"], **(asked or {})}, usual=["task"] * several,
+        output=answers[0] if isinstance(answers, list) and len(answers) == 1 else answers)

@@ -104,10 +104,10 @@ def sample_of(row: dict[str, Any], where: str, metric: str, rows: Rows) -> Sampl
     latency_ms = amount(None if cached or error else row.get("latencyMs"))
     variables, metadata = table(test.get("vars")), table(test.get("metadata"))
     return Sample(
-        where, None, None, named.get(metric), None, error, variables or test.get("description"),
-        [test.get(name) for name in ("assert", "threshold")], None,
-        {"testIdx": row["testIdx"], "description": test.get("description"), **variables, **metadata}, metadata,
-        response["output"], None, {
+        where=where, score=named.get(metric), error=error, asked=variables or test.get("description"),
+        graded=[test.get(name) for name in ("assert", "threshold")], usual=metadata, output=response["output"],
+        fields={"testIdx": row["testIdx"], "description": test.get("description"), **variables, **metadata},
+        measures={
             "cost_usd": amount(None if cached else response["cost"]),
             "tokens": amount(pick(response, "tokenUsage.total")),
             "latency_s": None if latency_ms is None else latency_ms / 1000})

@@ -34,9 +34,9 @@ class Sample(NamedTuple):
     """A trial as it stands in another tool's log. A case without a stable id of its own is named by what it asks."""
 
     where: str  # how an error names its place
-    case: int | str | None  # the tool's own id, where that is stable
-    config: str | None
     score: Any  # as it stands there
+    case: int | str | None = None  # the tool's own id, where that is stable
+    config: str | None = None
     seed: int | str | None = None  # None: the log holds one trial a case
     error: Any = None
     asked: Any = None  # text, variables or messages, the same for all systems

@@ -66,9 +66,10 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             raise RunError(f"{where}: {args.trial} is blank; fill it in")
         if isinstance(trial, str) and re.fullmatch(r"0|[1-9]\d{0,17}", trial, re.ASCII):
             trial = int(trial)
-        yield Sample(where, None, None, given, trial if args.trial else None, error, pick(row, args.input), None,
-                     None if args.trial else where, row, (), pick(row, args.output), None,
-                     {name: amount(score_of(pick(row, column), {})[0]) for name, column in measured.items()})
+        yield Sample(where=where, score=given, error=error, seed=trial if args.trial else None,
+                     place=None if args.trial else where, fields=row,
+                     asked=pick(row, args.input), output=pick(row, args.output),
+                     measures={name: amount(score_of(pick(row, column), {})[0]) for name, column in measured.items()})
 
 
 def text_of(value: Any) -> str:

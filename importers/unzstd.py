@@ -41,15 +41,15 @@ def decompress(data: bytes, size: int) -> bytes:
         if magic != 0xFD2FB528 or head & 11:
             raise ValueError("no Zstandard frame, or one with a dictionary")
         take(source, (1, 2, 4, 8)[head >> 6] + (head > 63 and not head & 32))  # sizes of content and window: not needed
-        frame, last = len(out), 0
-        state: dict[str, Any] = {"offsets": [1, 4, 8]}  # what a block hands on to the next
+        last = 0
+        state: dict[str, Any] = {"offsets": [1, 4, 8], "frame": len(out)}  # what a block hands on to the next
         while not last:
             block = number(source, 3)
             last, kind, length = block & 1, block >> 1 & 3, block >> 3
             if length > LONGEST_BLOCK:
                 raise ValueError("a block that is too long")
             if kind == 2:
-                read_block(BytesIO(take(source, length)), out, frame, state)
+                read_block(BytesIO(take(source, length)), out, state)
             else:
                 out += take(source, 1) * length if kind else take(source, length)
             if kind == 3 or len(out) > size:
@@ -187,8 +187,8 @@ def predefined(name: str) -> States:
     return fse_table(*FSE[name][1:])
 
 
-def read_block(source: BytesIO, out: bytearray, frame: int, state: dict[str, Any]) -> None:
-    """Append a compressed block to out, whose frame began at a place."""
+def read_block(source: BytesIO, out: bytearray, state: dict[str, Any]) -> None:
+    """Append a compressed block to out."""
     literals, count = read_literals(source, state), number(source, 1)
     if count > 127:
         count = number(source, 2) + 0x7F00 if count == 255 else (count - 128 << 8) + number(source, 1)
@@ -201,10 +201,10 @@ def read_block(source: BytesIO, out: bytearray, frame: int, state: dict[str, Any
         if mode < 3:  # else the table of the block before
             state[name] = (predefined(name) if mode == 0 else
                            (0, [(number(source, 1), 0, 0)]) if mode == 1 else read_fse(source, largest))
-    out += literals[copy_sequences(source.read(), count, literals, out, frame, state):]
+    out += literals[copy_sequences(source.read(), count, literals, out, state):]
 
 
-def copy_sequences(data: bytes, count: int, literals: bytes, out: bytearray, frame: int, state: dict[str, Any]) -> int:
+def copy_sequences(data: bytes, count: int, literals: bytes, out: bytearray, state: dict[str, Any]) -> int:
     """Append to out what the sequences of a block say; return how many literals they used."""
     stream, left = backward(data)
     bits = int.from_bytes(stream, "little")
@@ -214,7 +214,7 @@ def copy_sequences(data: bytes, count: int, literals: bytes, out: bytearray, fra
     o_state = bits >> left & (1 << o_accuracy) - 1
     left -= m_accuracy
     m_state = bits >> left & (1 << m_accuracy) - 1
-    used, limit, last = 0, len(out) + (1 << 17), state["offsets"]
+    used, limit, last, frame = 0, len(out) + LONGEST_BLOCK, state["offsets"], state["frame"]
     for more in range(count - 1, -1, -1):
         (l_code, l_bits, l_base), (m_code, m_bits, m_base) = lengths[l_state], matches[m_state]
         o_code, o_bits, o_base = offsets[o_state]

@@ -945,7 +945,7 @@ class KillTest(Folder):
     def test_killed_after_any_number_of_steps_a_resumed_log_is_that_of_one_run(self):
         expected = self.whole()
         deaths = 0
-        for steps in itertools.count(0, 5):
+        for steps in itertools.count(0, 31):
             if os.path.exists(self.log):
                 os.unlink(self.log)
             if self.life(steps):
@@ -953,7 +953,7 @@ class KillTest(Folder):
             deaths += 1
             self.assertTrue(self.life(1_000_000), self.err)
             self.assertEqual(self.bytes(), expected)
-        self.assertGreater(deaths, 200)
+        self.assertGreater(deaths, 100)
 
     def test_killed_any_number_of_times_a_log_is_that_of_one_run(self):
         expected, dice = self.whole(), random.Random(7)

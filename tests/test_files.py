@@ -278,7 +278,7 @@ class EndTest(unittest.TestCase):
         ways = "exec >&-", "exec 2>&-", "exec >&- 2>&-", "exec <&- >&- 2>&-"
         for closed, unbuffered in zip(ways, itertools.cycle((False, True))):
             for option, status in (("--version", 0), ("--nonsense", 2)):
-                done = python("report.py", option, unbuffered=unbuffered, shell=closed)
+                done = python("plan.py", option, unbuffered=unbuffered, shell=closed)
                 self.assertEqual(done.returncode, status, (closed, option, done))
 
     def test_each_command_ends_there(self):

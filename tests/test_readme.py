@@ -199,11 +199,26 @@ class ManualTest(unittest.TestCase):
                             self.assertIn(heading, {re.sub(r"[^\w -]", "", line.lower()).strip().replace(" ", "-")
                                                     for line in re.findall(r"^#+ (.*)$", read(path), re.MULTILINE)})
 
-    def test_each_source_file_has_one_row_in_the_map_of_the_house(self):
+    def test_each_source_file_has_one_row_in_the_map_and_imports_none_below_it(self):
         rows = re.findall(r"^\| (`.*?) \|", read("docs/house.md"), re.MULTILINE)
-        named = collections.Counter(name for row in rows for name in re.findall(r"`([^`]+)`", row))
-        for name in sources():
-            self.assertEqual(named[name], 1, name)
+        mapped = [name for row in rows for name in re.findall(r"`([^`]+\.py)`", row) if not name.startswith("test_")]
+        self.assertEqual(sorted(mapped), sorted(sources()))
+        modules = [name.removesuffix(".py").replace("/", ".") for name in mapped]
+        for place, name in enumerate(mapped):
+            imported = set()
+            for node in ast.walk(ast.parse(read(name))):
+                if isinstance(node, ast.Import):
+                    imported.update(alias.name for alias in node.names)
+                elif isinstance(node, ast.ImportFrom):
+                    imported.update([node.module, *(f"{node.module}.{alias.name}" for alias in node.names)])
+            self.assertEqual(imported.intersection(modules[place + 1:]), set(), name)
+
+    def test_the_way_of_a_score_names_what_is_there(self):
+        folders = {"trials": "core.", "decide": "core.", "caution": "core.", "words": "views."}
+        named = re.findall(r"`(\w+)\.(\w+)`", read("docs/house.md").split("## The way of a score")[1])
+        for module, name in named:
+            if name not in ("json", "md"):
+                self.assertTrue(hasattr(importlib.import_module(folders.get(module, "") + module), name), (module, name))
 
     def test_each_key_of_a_comparison_is_explained_once(self):
         comparisons = []

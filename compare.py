@@ -89,7 +89,7 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     Fraction(1, 20)
     >>> parse_options({"margin": "5"})
     Traceback (most recent call last):
-    ValueError: --margin 5 is below 0, or not below the width of the score range, 1: in score units 5% is 0.05
+    ValueError: --margin 5 is not below the width of the score range, 1: in score units 5% is 0.05
     """
     words = DEFAULTS | dict(given)
     for name, value in words.items():
@@ -99,13 +99,14 @@ def parse_options(given: Mapping[str, Any]) -> Options:
         if not whole or not all(isinstance(text, str) for text in texts) or value not in CHOICES.get(name, [value]):
             raise ValueError(f"{name} {value!r:.60} is no option")
     low, high = (_number("score_range", text) for text in words["score_range"])
-    gain, margin, plan = (_number(name, words[name] or "1") for name in ("min_gain", "margin", "plan"))
+    gain, margin, plan = (Fraction(_number(name, words[name] or "1")) for name in ("min_gain", "margin", "plan"))
     look: Any = re.fullmatch("([1-9]|10)/([2-9]|10)", words["look"] or "1/2")
     must_pass: list[Any] = [re.fullmatch(r"\s*(.*?)\s*=\s*(.*?)\s*", text, re.DOTALL) for text in words["must_pass"]]
     for broken, why in (
             (low >= high, "--score-range: LOW is below HIGH"),
-            *((not 0 <= value < high - low, f"--{option} {words[name]} is below 0, or not below the width of the score "
-               f"range, {float(high - low):g}: in score units 5% is {float((high - low) / 20):g}")
+            *((not 0 <= value < high - low, f"--{option} {words[name]} is " + (
+                "below 0" if value < 0 else f"not below the width of the score range, {float(high - low):g}")
+               + f": in score units 5% is {float(Fraction(high - low) / 20):g}")
               for option, name, value in (("min-gain", "min_gain", gain), ("margin", "margin", margin))),
             (plan <= 0, "--plan is above 0"),
             (words["gate"] in ("not-worse", "equivalent") and not margin,
@@ -125,9 +126,9 @@ def parse_options(given: Mapping[str, Any]) -> Options:
                    trials.Reading((low, high), words["skip_broken_lines"], words["ignore_input"]), words)
 
 
-def _number(name: str, text: str) -> Fraction:
+def _number(name: str, text: str) -> trials.Score:
     try:
-        return Fraction(trials.score_bound(text))
+        return trials.score_bound(text)
     except (ValueError, OverflowError):
         raise ValueError(f"--{name.replace('_', '-')} {text}: not a number up to 1e100; in score units, with a point: "
                          "of scores from 0 to 1, 5% is 0.05") from None
@@ -455,6 +456,8 @@ def rounded(value: Any, key: str = "", places: int = 4) -> Any:
     >>> rounded({"difference": Fraction(1, 3), "p_value": 0.000012345, "interval_95": (-0.0, 0.5)})
     {'difference': 0.3333, 'p_value': 1.234e-05, 'interval_95': [0.0, 0.5]}
     """
+    if value is None or isinstance(value, (str, int)):  # most values, and soonest told
+        return value
     if isinstance(value, (float, Fraction)):
         number = float(value)
         if key not in DECLARED:

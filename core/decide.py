@@ -544,5 +544,7 @@ def incomplete(baseline: list[list[Trial]], candidate: list[list[Trial]], score_
 
     low, high = score_range
     sides = {"baseline": count(baseline), "candidate": count(candidate)}
-    bounds = [mean(candidate, low) - mean(baseline, high), mean(candidate, high) - mean(baseline, low)]
-    return sides | {"difference_bounds": bounds if any(side["trials"] for side in sides.values()) else None}
+    if not any(side["trials"] for side in sides.values()):
+        return sides | {"difference_bounds": None}
+    return sides | {"difference_bounds": [mean(candidate, low) - mean(baseline, high),
+                                          mean(candidate, high) - mean(baseline, low)]}

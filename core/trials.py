@@ -238,13 +238,20 @@ def _score(row: dict[str, Any], where: str, score_range: tuple[Score, Score]) ->
     if not isinstance(value, (int, float)):
         found = f"score {value!r:.60} is not a number or null" if "score" in row else "score is missing"
         raise RunError(f"{where}: {found}; write a number, or null and an error")
-    places = score_places(*score_range)
-    score = _exact(value, places) if isinstance(value, float) else round(int(value), min(places, 0))
-    score = next((end for end in score_range if score == round(end, places)), score)
-    if not score_range[0] <= score <= score_range[1]:
+    score = _in_range(value, *score_range)
+    if score is None:
         raise RunError(f"{where}: score {value!r:.60} is outside [{score_range[0]}, {score_range[1]}]; correct the "
                        "line, or say what a score can be with --score-range LOW HIGH")
     return score
+
+
+@functools.lru_cache(maxsize=4096, typed=True)
+def _in_range(value: int | float, low: Score, high: Score) -> Score | None:
+    """Return a score read to nine digits of its range; None where it lies outside."""
+    places = score_places(low, high)
+    score = _exact(value, places) if isinstance(value, float) else round(int(value), min(places, 0))
+    score = next((end for end in (low, high) if score == round(end, places)), score)
+    return score if low <= score <= high else None
 
 
 def _seed(row: dict[str, Any], where: str) -> int | str | None:
@@ -268,6 +275,8 @@ def _tags(tags: object, where: str) -> tuple[tuple[str, str], ...] | None:
         return None
     if not isinstance(tags, dict):
         raise RunError(f'{where}: tags {tags!r:.60} is not an object; write {{"tag": "value"}}')
+    with contextlib.suppress(TypeError, UnicodeEncodeError):
+        return _text_tags(tuple(tags.items()))
     pairs = set()
     for tag, values in tags.items():
         for value in values if isinstance(values, list) else [values]:
@@ -279,6 +288,16 @@ def _tags(tags: object, where: str) -> tuple[tuple[str, str], ...] | None:
             if tag.strip() and value and value.strip():
                 pairs.add((_whole(tag.strip(), "tag", where), _whole(value.strip(), "tag value", where)))
     return tuple(sorted(pairs))
+
+
+@functools.lru_cache(maxsize=4096)  # the rows of a case repeat its tags
+def _text_tags(tags: tuple[tuple[str, object], ...]) -> tuple[tuple[str, str], ...]:
+    """Return tags whose values are all text, sorted; raise TypeError or UnicodeEncodeError where one is not."""
+    for tag, value in tags:
+        str.encode(tag)
+        str.encode(value)  # type: ignore[arg-type]
+    return tuple(sorted({(tag.strip(), str(value).strip()) for tag, value in tags
+                         if tag.strip() and str(value).strip()}))
 
 
 # === Rows among themselves ===

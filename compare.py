@@ -574,7 +574,8 @@ def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: 
     """Write what --table, --markdown and --html ask for."""
     from views import page, text, words  # only here: a plain comparison starts faster without them
 
-    story = words.Words(comparison).story()
+    if args.table or args.markdown:
+        story = words.Words(comparison).story()
     if args.table:
         print(text.story_text(story, **text.terminal_settings(sys.stdout)), end="")
     if args.markdown:

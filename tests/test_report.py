@@ -213,7 +213,7 @@ def hostile():
         cut_off = failed | {"verdict": "incomplete", "score": None, "error": name, "raw": {name: name}, "graders": {}}
         rows.append({"case_id": name, "source": HOSTILE[i - i % 2], "tags": [(name, name)],
                      "input": {"text": name}, "expected": name, "trials": [
-                         {"seed": name, "baseline": cut_off if i % 2 else failed, "candidate": failed}]})
+                         {"seed": name, "baseline": cut_off if i % 2 else failed, "candidate": failed}].copy})
     return comparison, rows
 
 
@@ -228,7 +228,7 @@ def many_cases(count, changed_every, trials=5):
         rows.append({"case_id": f"case-{i}", "source": f"source-{i // 5}", "input": {"text": f"message {i} " * 20},
                      "tags": [("half", f"{i % 2}")], "expected": EXPECTED, "trials": [
                          {"seed": 1001 + t, "baseline": right, "candidate": wrong if moved and t == 0 else right}
-                         for t in range(trials)]})
+                         for t in range(trials)].copy})
         if moved:
             changed.append({"case_id": f"case-{i}", "baseline": 1.0, "candidate": 1 - 1 / trials,
                             "source": f"source-{i // 5}", "difference": -1 / trials, "by_chance": 1.0})
@@ -746,9 +746,10 @@ class CommandTest(unittest.TestCase):
 
 class RulesTest(unittest.TestCase):
     def test_a_comparison_is_not_changed_by_reporting_it(self):
-        comparison, rows = sample(), panel()
+        comparison, rows = sample(), [{**row, "trials": row["trials"]()} for row in panel()]
         before = copy.deepcopy((comparison, rows))
-        text_report(comparison), markdown_report(comparison), page.html_report(comparison, rows)
+        text_report(comparison), markdown_report(comparison)
+        page.html_report(comparison, [{**row, "trials": row["trials"].copy} for row in rows])
         self.assertEqual((comparison, rows), before)
 
     def test_no_text_of_a_forged_comparison_reaches_a_view_as_it_is(self):

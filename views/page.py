@@ -10,6 +10,7 @@ stand there without it, too.
 
 import base64
 import difflib
+import functools
 import hashlib
 import pkgutil
 import re
@@ -41,52 +42,52 @@ PAGE, STYLE, SCRIPT = _file("page.html"), _file("page.css"), _file("page.js")
 
 # === The panel: every trial of every case ===
 
-# A row a case: {"case_id", "source", "tags", "input", "expected", "trials"}; what is not known is None. `trials` has,
-# in order, {"seed", "baseline", "candidate"}; a side that lacks the trial is None, else {"verdict", "score", "output",
-# "error", "raw", "graders"}: verdict pass, fail or incomplete, None where the score (within score_range) is neither;
-# error a text or None; output, and raw (the reply as it came), any JSON value; graders {name: true or false}.
-
-
-def _outcome(verdict: str | None, score: Any, output: Any, error: str | None, raw: Any = None,
-             graders: Any = None) -> dict[str, Any]:
-    return {"verdict": verdict, "score": score, "output": output, "error": error, "raw": raw, "graders": graders or {}}
+# A row a case: {"case_id", "source", "tags", "input", "expected", "trials"}; what is not known is None. `trials` is a
+# function, for most cases of a large panel are not shown; it returns in order {"seed", "baseline", "candidate"}. A side
+# that lacks the trial is None, else {"verdict", "score", "output", "error", "raw", "graders"}: verdict pass, fail or
+# incomplete, None where the score (within score_range) is neither; error a text or None; output, and raw (the reply as
+# it came), any JSON value; graders {name: true or false}.
 
 
 def record_panel(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet) -> list[dict[str, Any]]:
     """Return the panel of two run records that harness.compare accepts, in the case file's order."""
-    rows: dict[str, dict[str, Any]] = {
-        case.id: {"case_id": case.id, "source": case.tags.get("source"), "input": case.input, "tags": [
-            (tag, value) for tag, value in case.tags.items() if tag != "source"], "expected": case.expected,
-            "trials": []} for case in case_set.cases}
+    results: dict[str, list[tuple[dict[str, Any], ...]]] = {}
     others = {(row["case_id"], row["trial"]): row for row in candidate["results"]}
     for row in baseline["results"]:
-        one, other = (_outcome(side["verdict"], int(side["verdict"] == "pass"), side.get("output"),
-                               "{type}: {message}".format(**side["error"]) if "error" in side else None,
-                               side["metadata"] or None, side["graders"])
-                      for side in (row, others[row["case_id"], row["trial"]]))
-        rows[row["case_id"]]["trials"].append({"seed": row.get("seed"), "baseline": one, "candidate": other})
-    return [row for row in rows.values() if row["trials"]]
+        results.setdefault(row["case_id"], []).append((row, others[row["case_id"], row["trial"]]))
+    return [{"case_id": case.id, "source": case.tags.get("source"), "input": case.input, "expected": case.expected,
+             "tags": [(tag, value) for tag, value in case.tags.items() if tag != "source"],
+             "trials": functools.partial(_record_trials, results[case.id])}
+            for case in case_set.cases if case.id in results]
+
+
+def _record_trials(rows: Sequence[tuple[dict[str, Any], ...]]) -> list[dict[str, Any]]:
+    return [{"seed": both[0].get("seed"), **{name: {
+        "verdict": row["verdict"], "score": int(row["verdict"] == "pass"), "output": row.get("output"),
+        "error": "{type}: {message}".format(**row["error"]) if "error" in row else None, "raw": row["metadata"] or None,
+        "graders": row["graders"]} for name, row in zip(SIDES, both, strict=True)}} for both in rows]
 
 
 def pair_panel(pair: Any) -> list[dict[str, Any]]:
     """Return the panel of a trials.Pair as it was read, unscored trials included; trials of one seed share a column."""
     passes = all(trial.score in (0, 1, None) for side in pair.sides for trials in side.trials for trial in trials)
+    return [{"case_id": case.id, "source": case.source, "tags": case.tags, "input": case.input, "expected": None,
+             "trials": functools.partial(_pair_trials, passes, *sides)}
+            for case, *sides in zip(pair.cases, *(side.trials for side in pair.sides), strict=True)]
 
+
+def _pair_trials(passes: bool, *sides: Sequence[Any]) -> list[dict[str, Any]]:
     def outcome(trial: Any) -> dict[str, Any] | None:
         if trial is None:
             return None
         verdict = "incomplete" if trial.score is None else ("pass" if trial.score else "fail") if passes else None
-        return _outcome(verdict, trial.score, trial.output, trial.reason)
+        return {"verdict": verdict, "score": trial.score, "output": trial.output, "error": trial.reason, "raw": None,
+                "graders": {}}
 
-    rows = []
-    for case, *sides in zip(pair.cases, *(side.trials for side in pair.sides), strict=True):
-        left, right = ({i if trial.seed is None else f"{trial.seed}": trial for i, trial in enumerate(trials)}
-                       for trials in sides)
-        rows.append({"case_id": case.id, "source": case.source, "tags": case.tags, "input": case.input,
-                     "expected": None, "trials": [
-                         {"seed": seed if isinstance(seed, str) else None, "baseline": outcome(left.get(seed)),
-                          "candidate": outcome(right.get(seed))} for seed in {**left, **right}]})
-    return rows
+    left, right = ({i if trial.seed is None else f"{trial.seed}": trial for i, trial in enumerate(side)}
+                   for side in sides)
+    return [{"seed": seed if isinstance(seed, str) else None, "baseline": outcome(left.get(seed)),
+             "candidate": outcome(right.get(seed))} for seed in {**left, **right}]
 
 
 # === Cells and rows ===
@@ -299,15 +300,17 @@ class _Panel:
         self.drop, self.room, self.link_room = words.all["missing"] == "drop", OPENED_BYTES, LINKED_BYTES
         self.changed = {case["case_id"]: case for case in words.changed()}
         out = {row["case_id"] for row in words.all["excluded"]}
-        self.rows = {row["case_id"]: row for row in panel if row["case_id"] not in out}
-        self.trials = min(max((len(row["trials"]) for row in panel), default=0), DRAWN_TRIALS)
+        self.known = [row for row in panel if row["case_id"] not in out]
+        self.same = [row["case_id"] for row in self.known if row["case_id"] not in self.changed]
         first, self.between, last = ends_of(list(self.changed), PAGE_ROWS)
-        self.same = [case_id for case_id in self.rows if case_id not in self.changed]
-        figures = {case_id: self.changed[case_id] for case_id in (*first, *last)} | {
-            case_id: self.steady(self.rows[case_id]) for case_id in self.same[:PAGE_ROWS]}
-        self.cells = dict(zip(figures, words.case_cells(list(figures.values())), strict=True))
+        shown = dict.fromkeys((*first, *last, *self.same[:PAGE_ROWS]))
+        self.rows = {row["case_id"]: {**row, "trials": row["trials"]()} for row in self.known
+                     if row["case_id"] in shown}
+        self.trials = min(max((len(row["trials"]) for row in self.rows.values()), default=0), DRAWN_TRIALS)
+        figures = [self.changed.get(case_id) or self.steady(self.rows[case_id]) for case_id in shown]
+        self.cells = dict(zip(shown, words.case_cells(figures), strict=True))
         self.members: dict[Any, list[str]] = {}  # the cases of each source, and of each slice
-        for row in self.rows.values():
+        for row in self.known:
             for key in (row["source"], *row["tags"]):
                 self.members.setdefault(key, []).append(row["case_id"])
 
@@ -423,7 +426,7 @@ class _Panel:
                      for side in SIDES)
         out = (", ".join(map(_mark, TRIAL_MARKS)) + ", other scores as columns of their height" * scored
                + ": the baseline’s trials above, the candidate’s with the same seeds below; a tinted column is a pair "
-               "that differs. Open a case to read it." if self.rows else "A comparison does not hold the trials "
+               "that differs. Open a case to read it." if self.known else "A comparison does not hold the trials "
                "themselves: compare.py --html, or report.py with --runs, shows them here.")
         changed = [case_id for case_id in self.cells if case_id in self.changed]
         same = self.same[:PAGE_ROWS]

@@ -461,6 +461,11 @@ class PlanningTest(unittest.TestCase):
         self.assertEqual(self.plan(baseline, candidate, members, 9.0)["plan"],
                          {"half_width": 9.0, "source_groups": 6, "cases": 12, "trials": 1, "reason": None})
 
+    def test_a_plan_that_comes_out_whole_asks_for_no_case_more(self):
+        for half_width, cases in ((0.196, 100), (0.98, 4), (0.49, 16), (0.07, 784), (0.0196, 10_000), (0.1959, 101)):
+            plan = self.plan([[0]] * 3, [[-1], [0], [1]], [0, 1, 2], half_width, has_sources=False)["plan"]
+            self.assertEqual(plan["cases"], max(cases, 6), half_width)       # of variance 1: (1.96 / half width)^2
+
     def test_what_cannot_be_told_is_none_with_its_reason(self):
         table = [
             ("one trial a case", [[0], [1], [0], [1]], [[1], [1], [0], [0]], [0, 0, 1, 1], True,

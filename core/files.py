@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 
 from core import kinds
 
-TOOL_VERSION = "1.0.0"
+TOOL_VERSION = "2.0.0"
 MOST_BYTES = 2**31  # of one input: a comparison of that much takes far more memory
 LOG_START = b'{"type": "header"'
 

@@ -105,7 +105,7 @@ class PageTest(unittest.TestCase):
         unchanged = sample() | {"cases": []}
         for comparison, rows in ((sample(), panel()), (sample(), []), (bare(), []), (unchanged, panel()), hostile(),
                                  (saved("published-comparison.json"), []), (saved("comparison-version-1.json"), []),
-                                 many_cases(1, 1), many_cases(200, 7, trials=20)):
+                                 many_cases(1, 1), many_cases(50, 7, trials=20)):
             self.check(page.html_report(comparison, rows))
 
     def test_warnings_stand_once_below_the_verdict_and_sections_in_order(self):
@@ -295,7 +295,7 @@ class PageTest(unittest.TestCase):
             self.assertTrue(said in text, said)
 
     def test_wide_characters_and_many_trials_stay_light_too(self):
-        for count, trials_, told in ((2_500, 5, "Trials 1 to 5</th>"), (1_000, 300, "Trials 1 to 50</th>")):
+        for count, trials_, told in ((1_200, 5, "Trials 1 to 5</th>"), (250, 300, "Trials 1 to 50</th>")):
             comparison, rows = many_cases(count, 1, trials_)
             for row in rows:
                 row["input"] = {"text": "\U0001f600" * 3000}

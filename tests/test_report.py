@@ -368,7 +368,7 @@ class WordsTest(unittest.TestCase):
         self.assertEqual([row.cells[0] for row in tables["sources"].rows],
                          ["refund", "advice", "(no source)", "late", "topics", "login"])
         self.assertEqual(tables["sources"].rows[0].cells[1:], ["1", "1.0000", "0.6667", "-0.3333"])
-        self.assertIn("On these cases: one seed for all cases: cannot be checked.", said)
+        self.assertIn("Do trials of different cases share their luck? One seed for all cases: cannot be checked.", said)
 
     def test_without_sources_the_questions_are_of_cases(self):
         comparison = sample()
@@ -817,7 +817,8 @@ Each source                                               o    :2:    2     o
   source as likely to gain as to lose.
   Dashed lines in the drawings: the margin of 0.0200 and the gain worth
   shipping, +0.0500.
-  On these cases: one seed for all cases: cannot be checked.
+  Do trials of different cases share their luck? One seed for all cases: cannot
+  be checked.
 
 Source       cases  baseline  candidate  difference  -0.4     0 +0.2 +0.4
 refund           1    1.0000     0.6667     -0.3333    o     :|:

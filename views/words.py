@@ -337,7 +337,7 @@ class Words:
             marked += [f"the gain worth shipping, {self.signed(self.gain)}"] * bool(self.gain)
             yield f"Dashed lines in the drawings: {' and '.join(marked)}."
         if self.all["shared_luck"]["reason"] and these["p_value"] is not None:
-            yield f"On these cases: {self.all['shared_luck']['reason']}."
+            yield f"Do trials of different cases share their luck? {sentence(self.all['shared_luck']['reason'])}"
         if sources:
             rows = [Row([row["source"] or "(no source)", f"{row['cases']}", *self.both(row),
                          self.signed(row["difference"])], draw=Draw(point=row["difference"]), key=row["source"])

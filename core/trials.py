@@ -437,7 +437,12 @@ class _Rows:
                 found.add(config)
                 if config not in served:
                     continue
-            self._take(served, check_row(value, where, self.how.score_range), where)
+            try:
+                row = check_row(value, where, self.how.score_range)
+            except RunError as error:
+                hint = ", or make rows of other JSON with convert.py table" * (kind == "JSON of another kind")
+                raise RunError(f"{error}{hint}") from None
+            self._take(served, row, where)
         if kind == "a table" and not found:  # or else a line that is none is but broken
             raise refusal(path, "a plain trial log", data=held)
         for config, side in served.items():

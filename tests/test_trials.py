@@ -427,6 +427,11 @@ class BytesTest(LogTest):
                 self.assertTrue(text.startswith(f"a.jsonl is {kind}, not a plain trial log; "), text)
                 self.assertIn(command, text)
 
+    def test_rows_of_another_kind_are_refused_by_line_with_a_way_to_make_them(self):
+        text = self.refused(b'{"id": "a", "output": "x", "score": 1}\n')
+        self.assertEqual(text, "a.jsonl:1: no task_id; name the case and the system, or make rows of other JSON with "
+                         "convert.py table")
+
     def test_file_that_cannot_be_read_is_refused(self):
         for path in (self.folder, os.path.join(self.folder, "none.jsonl"), "a\0b"):
             with self.assertRaisesRegex(RunError, "cannot read"):

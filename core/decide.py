@@ -235,7 +235,8 @@ def why_not(record: Record, claim: str | None) -> str:
     """Return in words why a claim does not hold (None: why nothing can be claimed), from a decision's own numbers."""
     unit, margin, ends = record["unit"], record["margin"], record["interval"]
     if ends is None:
-        return f"a claim takes at least {record['sources_for_level']} {unit}s, and there are {record['groups']}"
+        there = f"there {'is' if record['groups'] == 1 else 'are'} {record['groups']}"
+        return f"a claim takes at least {record['sources_for_level']} {unit}s, and {there}"
     if claim == "equivalent":
         ends = record["equivalence_interval"]
     span = f"the interval by {unit}, {text(ends[0])} to {text(ends[1])},"

@@ -370,6 +370,11 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(tables["sources"].rows[0].cells[1:], ["1", "1.0000", "0.6667", "-0.3333"])
         self.assertIn("Do trials of different cases share their luck? One seed for all cases: cannot be checked.", said)
 
+    def test_trials_that_do_not_pair_are_not_counted_as_pairs(self):
+        comparison = sample()
+        comparison["overall"]["these_cases"] |= {"pairs": None, "disagree": None, "method": "passes dealt at random"}
+        self.assertEqual(self.blocks(comparison, "questions")[1]["questions"].rows[0].note, "passes dealt at random")
+
     def test_without_sources_the_questions_are_of_cases(self):
         comparison = sample()
         comparison["decision"]["unit"], comparison["sources"] = "case", None
@@ -793,7 +798,6 @@ told v1 against told v2: 7 cases of inbox, 6 sources, 3 trials a case.
 UNDECIDED
   The baseline scores 0.5714, the candidate 0.8095: a difference of +0.2381.
   No claim can be made: it is wide.
-  About 21 sources would decide a difference of this size; there are 6.
   Gate better: not met, the data cannot tell (it does not lie above 0.05); must
   pass language=es: 1 of 2 cases did not: refund 2 of 3.
 

@@ -283,7 +283,7 @@ class Words:
                         f"{self.span(decision[more[self.verdict]])}.")
         if filled := decision["interval_with_missing_filled"]:
             said.append(f"With what is missing filled against it, then for it: {self.span(filled)}.")
-        if self.verdict == "undecided" and decision["groups_needed"]:
+        if self.verdict == "undecided" and decision["groups_needed"] and not decision["sources_needed"]:
             said.append(f"About {many(decision['groups_needed'], unit)} would decide a difference of this size; "
                         f"there {'is' if self.units == 1 else 'are'} {self.units}.")
         if also := [claim for claim in decision["claims"] if claim != self.verdict]:
@@ -316,8 +316,9 @@ class Words:
         """Return the two questions with one interval each, the figure of every source, and the sources, worst first."""
         these, flip, decision = self.overall["these_cases"], self.overall["source_sign_flip"], self.decision
         asked = f"{NOT_MEASURED}: {these['reason'] or GONE}" if these["p_value"] is None else "; ".join(filter(None, (
-            f"{many(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ", these["method"],
-            these["interval_reason"])))
+            f"{many(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ" * (
+                these["pairs"] is not None),
+            these["method"], these["interval_reason"])))
         method = f"{self.level} interval, {decision['interval_method'] or flip['method']}"
         rests = method if self.interval else decision["reason"] or flip["reason"] or GONE
         sources = sorted(self.all["sources"], key=lambda row: row["difference"])

@@ -8,6 +8,7 @@ says where a test stood, so a case is named by its variables; --id testIdx takes
 """
 
 import argparse
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,6 +24,7 @@ WORDS: dict[str, float] = {"true": 1, "false": 0}
 VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and prompts
 ERROR = 2  # `failureReason`: 0 none, 1 an assertion failed, 2 an error
 NEEDED = {"testIdx": WHOLE, "promptIdx": WHOLE, "testCase": TABLE, "prompt": TABLE, "provider": TABLE}
+CONTENT = ("vars", "assert", "threshold", "description", "metadata")  # of a test
 HEAVY = ("gradingResult", "prompt", "response", "vars", "metadata", "tokenUsage")  # held in part, or not at all
 
 
@@ -37,15 +39,15 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     names = {"score", "pass"}.union(*(table(row.get("namedScores")) for row in results))
     metric = choose("metric", args.metric, names, where)
     prompts = list(dict.fromkeys(row["label"] for row in results))
-    repeats = about.get("repeat") if type(about.get("repeat")) is int and about["repeat"] > 0 else None
-    seen = Counter[Any]()
-    for row in results:
-        test = row["testCase"]
-        key = digest([test.get(name) for name in ("vars", "assert", "threshold", "description", "metadata")])
-        # Each repeat of a test has a testIdx of its own, and only its content tells it from another test.
-        place, repeat = divmod(seen[key, row["promptIdx"]], repeats or len(results))
-        seen[key, row["promptIdx"]] += 1
-        if repeat and not repeats:
+    # Each repeat of a test has a testIdx of its own, and only its content tells it from another test. Where the file
+    # does not say how often tests were repeated, it is as often as explains how often each content is there.
+    contents = [(digest(*map(row["testCase"].get, CONTENT)), row["promptIdx"]) for row in results]
+    stated, seen = about.get("repeat"), Counter[Any]()
+    repeats = stated if type(stated) is int and stated > 0 else math.gcd(*Counter(contents).values())
+    for row, content in zip(results, contents):
+        place, repeat = divmod(seen[content], repeats)
+        seen[content] += 1
+        if repeat and repeats != stated:
             rows.notes["of tests alike in all, which are taken for repeats of one"] += 1
         label = row["label"]
         config = str(row["provider"].get("label") or row["provider"].get("id"))
@@ -53,7 +55,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             short = len(label) <= 40 and label.isprintable()
             config += f" {label}" if short else f" prompt {prompts.index(label) + 1}"
         yield sample_of(row, f"{where}: testIdx {row['testIdx']}, promptIdx {row['promptIdx']}", metric, rows)._replace(
-            config=config, place=place, seed=repeat + 1, ts=about.get("timestamp"))
+            config=config, place=(content[0], place), seed=repeat + 1, ts=about.get("timestamp"))
 
 
 def read_results(path: str, rows: Rows) -> tuple[list[dict[str, Any]], dict[str, Any]]:

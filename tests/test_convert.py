@@ -564,6 +564,15 @@ class PromptfooTest(ConvertTest):
         self.assertEqual(found, [(False, 1), (False, 2), (False, 3), (True, 1), (True, 2), (True, 3)])
         self.assertIn("note: cases that ask just what another asks, told apart by a number in brackets: 1\n", err)
 
+    def test_identical_tests_are_told_from_repeats_by_the_others_where_nothing_is_said(self):
+        other = {"vars": {"q": "y"}, "assert": [{}]}  # it is there once, so that no test was repeated
+        rows = self.rows("promptfoo", self.results(result(0), result(1), result(2, testCase=other)))
+        self.assertEqual([row["seed"] for row in rows], [1, 1, 1])
+        self.assertEqual(len({row["task_id"] for row in rows}), 3)
+        named = {"vars": {"q": "x"}, "assert": [{}], "description": "the same, by another name"}
+        rows = self.rows("promptfoo", self.results(result(0), result(1, testCase=named)))
+        self.assertEqual([row["task_id"][-3:] == "(2)" for row in rows], [False, True])
+
     def test_a_test_added_in_front_pairs_the_others_by_what_they_ask(self):
         old, new = data("promptfoo-old.json"), data("promptfoo-new.json")
         rows = self.rows("promptfoo", f"old={old}", f"new={new}")

@@ -136,7 +136,7 @@ def sample():
                      "interval_method": "exact, 64 sign patterns", "equivalence_level": 0.9,
                      "equivalence_interval": [-0.05, 0.4], "interval_with_one_more": [-0.2381, 0.4286],
                      "equivalence_interval_with_one_more": [-0.2, 0.5], "interval_with_missing_filled": None,
-                     "sources_needed": 55, "sources_for_level": 6, "claims": [], "verdict": "undecided",
+                     "sources_needed": None, "sources_for_level": 6, "claims": [], "verdict": "undecided",
                      "reason": "it is wide", "groups_needed": 21, "gate": "better", "gate_met": False,
                      "gate_contradicted": False, "gate_reason": "it does not lie above 0.05"},
         "shared_luck": {"trials": 3, "paired": True, "ratio": None, "p_value": None, "baseline": None,
@@ -798,6 +798,7 @@ told v1 against told v2: 7 cases of inbox, 6 sources, 3 trials a case.
 UNDECIDED
   The baseline scores 0.5714, the candidate 0.8095: a difference of +0.2381.
   No claim can be made: it is wide.
+  About 21 sources would decide a difference of this size; there are 6.
   Gate better: not met, the data cannot tell (it does not lie above 0.05); must
   pass language=es: 1 of 2 cases did not: refund 2 of 3.
 

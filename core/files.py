@@ -522,7 +522,9 @@ def run_command(main: Callable[[], int]) -> int:
     sys.stdout, sys.stderr = _outlet(sys.stdout), _outlet(sys.stderr)
     try:
         status = _main_somewhere(main)
-    except SystemExit as stopped:  # argparse: --help, --version, bad usage
+    except SystemExit as stopped:
+        if not isinstance(stopped, _Told):  # a grader's, a system's: its status is none of ours
+            raise RuntimeError("what this command called wanted to exit") from stopped
         status = int(stopped.code or 0)
     except (CaseError, RunError) as error:
         tell(f"error: {error}")
@@ -544,7 +546,15 @@ def run_command(main: Callable[[], int]) -> int:
     return status
 
 
+class _Told(SystemExit):
+    """Argparse has told its help, the version or bad usage."""
+
+
 class _Parser(argparse.ArgumentParser):
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        self._print_message(message or "", sys.stderr)
+        raise _Told(status)
+
     def error(self, message: str) -> NoReturn:
         super().error(line_of(message))  # it repeats what was given
 

@@ -371,6 +371,11 @@ class ManualTest(unittest.TestCase):
             with self.assertRaises(type(bug)):
                 self.command(mock.Mock(side_effect=bug))
 
+    def test_an_exit_of_what_a_command_calls_is_not_its_own(self):
+        for code in (0, None, 3, "text"):
+            with self.assertRaises(RuntimeError):
+                self.command(mock.Mock(side_effect=SystemExit(code)))
+
     def test_a_full_disk_is_an_error_line(self):
         full = mock.Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
         self.assertEqual(self.command(full), (1, "error: No space left on device; free disk space\n"))

@@ -47,7 +47,7 @@ from core.decide import Evidence, Limits, Scores
 from core.trials import Pair, Trial
 
 COMPARISON_VERSION = "2"
-MOST_DRAWN = 5000  # trials of one side up to which the seeded intervals are drawn; beyond, they cost more than they tell
+MOST_DRAWN = 5000  # trials of one side up to which the seeded intervals are drawn; beyond they cost more than they tell
 
 # Small quantities lose their meaning at four places after the point: these keep four significant digits.
 SIGNIFICANT = frozenset((
@@ -284,31 +284,32 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
     for (tag, value), cases in named.items():
         same.setdefault(tuple(cases), []).append(f"{tag}: {value}")
     slices: dict[str, Any] = {}
-    claiming: dict[tuple[int, ...], list[int]] = {}
+    claiming: dict[tuple[int, ...], list[list[int]]] = {}
     for (tag, value), cases in named.items():
         part = found.of(cases)
         figures = summarize(part, stream)
         figures |= {
-            "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len({*part.group_of}), "adjusted_p_value": None,
+            "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len({*part.group_of}),
+            "adjusted_p_value": None, "smallest_adjusted_p_value": None,
             "same_cases_as": [name for name in same[tuple(cases)] if name != f"{tag}: {value}"],
-            "smallest_adjusted_p_value": None,
             "incomplete": {side: sum(counts[i] for i in cases) for side, counts in unscored.items()},
             "these_cases": chance.these_cases(sample, cases, figures["difference"]) | {"adjusted_p_value": None},
         }
         slices.setdefault(tag, {})[value] = figures
         if figures["source_sign_flip"]["interval_95"]:
-            sums = claiming[tuple(cases)] = [0] * (max(found.group_of) + 1)
+            sums, sizes = claiming[tuple(cases)] = [[0] * (max(found.group_of) + 1) for _ in range(2)]
             for i in cases:
                 sums[found.group_of[i]] += found.numerators[i]
+                sizes[found.group_of[i]] += 1
     these = {tuple(cases): slices[tag][value]["these_cases"]["p_value"] for (tag, value), cases in named.items()}
     holm = dict(zip(these, chance.holm(list(these.values())))) if None not in these.values() else {}
-    p_values, method = intervals.adjusted_p_values(list(claiming.values())) if claiming else ([], None)
-    adjusted = dict(zip(claiming, p_values))
+    moved, all_of = ([columns[at] for columns in claiming.values()] for at in (0, 1))
+    p_values, method = intervals.adjusted_p_values(moved) if claiming else ([], None)
+    adjusted = dict(zip(claiming, zip(p_values, intervals.smallest_p_values(moved, all_of))))
     for (tag, value), cases in named.items():
         figures, key = slices[tag][value], tuple(cases)
-        figures["these_cases"]["adjusted_p_value"], figures["adjusted_p_value"] = holm.get(key), adjusted.get(key)
-        if key in adjusted:
-            figures["smallest_adjusted_p_value"] = Fraction(2, 2 ** figures["source_groups"])
+        figures["these_cases"]["adjusted_p_value"] = holm.get(key)
+        figures["adjusted_p_value"], figures["smallest_adjusted_p_value"] = adjusted.get(key, (None, None))
     return slices, method, len(same)
 
 
@@ -407,8 +408,8 @@ def figures(everything: Pair, pair: Pair, found: Differences, named: dict[tuple[
         "shared_luck": luck, "consistency": chance.consistency(pair),
         "changed_by_chance": chance.changed_by_chance(passes),
         "noise_floor": chance.noise_floor(scores[0], found.group_of, options.limits, pair.score_range, options.seed),
-        **decide.planning(decide.Sample(found.numerators, found.unit, groups, scores[0], scores[1], not unpaired, has_sources),
-                          options.limits.alpha, options.plan),
+        **decide.planning(decide.Sample(found.numerators, found.unit, groups, scores[0], scores[1], not unpaired,
+                                        has_sources), options.limits.alpha, options.plan),
         "incomplete": decide.incomplete(everything.baseline.trials, everything.candidate.trials, pair.score_range),
         "nothing_moved": decide.nothing_moved(found.numerators, groups),
     }

@@ -525,7 +525,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.verb == "speed" and min(args.cases) < 1:
         parser.error("--cases: a comparison has at least 1 case")
     if args.verb == "coverage" and (args.worlds < 1 or min(args.groups) < decide.MIN_GROUPS):
-        parser.error(f"--worlds is at least 1, and --groups at least {decide.MIN_GROUPS}: fewer are too few for an interval")
+        parser.error(f"--worlds is at least 1, and --groups at least {decide.MIN_GROUPS}: fewer carry no interval")
     return int(args.command(args))
 
 

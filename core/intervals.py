@@ -10,6 +10,7 @@
     how often do random signs take a gain away?     flip_tail            source group, or case
     is a limit below that interval, ties exactly?   flip_excludes        source group, or case
     does a slice stand out among all looked at?     adjusted_p_values    source group
+    could it, had all of it moved one way?          smallest_p_values    source group
     how many pairs does a narrower interval need?   required_pairs       case
 
     $ python3 -c "from core import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], 5).interval)"
@@ -679,19 +680,47 @@ def adjusted_p_values(slices: Sequence[Sequence[int]]) -> tuple[list[Fraction], 
     """
     n = len(slices[0]) if slices else 0
     observed = [sum(column) ** 2 / (sum(value * value for value in column) or 1) for column in slices]
-    if n <= EVERY_PATTERN:
-        signed, method = _every_signed_sum, f"exact, {2 ** n} sign patterns"
-    else:
-        signed, method = _random_signed_sums, f"sampled, {SIGN_PATTERNS} sign patterns, seed {SEED}"
-    largest: list[float] = []
-    for column in slices:
-        squares = sum(value * value for value in column) or 1
-        statistics = [total * total / squares for total in signed(column)]
-        largest = list(map(max, largest, statistics)) if largest else statistics
+    largest = list(_largest(tuple(map(tuple, slices))))
     if n > EVERY_PATTERN:
         largest.append(max(observed))                  # the pattern observed is one of those that could be drawn
     largest.sort()
-    return [Fraction(len(largest) - bisect_left(largest, value), len(largest)) for value in observed], method
+    method = f"exact, {2 ** n}" if n <= EVERY_PATTERN else f"sampled, {SIGN_PATTERNS}"
+    return [Fraction(len(largest) - bisect_left(largest, value), len(largest)) for value in observed], (
+        f"{method} sign patterns" + f", seed {SEED}" * (n > EVERY_PATTERN))
+
+
+def smallest_p_values(slices: Sequence[Sequence[int]], sizes: Sequence[Sequence[int]]) -> list[Fraction]:
+    """Return the least adjusted p-value that each slice could have: with all of its groups moved one way.
+
+    The other slices are as seen. sizes[j][g] is by how much group g of slice j then moves, its number of cases.
+
+    >>> smallest_p_values([[1, -1, 1, 0], [0, 1, 0, 0]], [[1, 1, 1, 1], [0, 1, 0, 0]])
+    [Fraction(1, 8), Fraction(1, 1)]
+    """
+    found, largest = [], _largest(tuple(map(tuple, slices)))
+    for column in sizes:
+        most, squares = sum(column) ** 2, sum(value * value for value in column)
+        drawn, few = int(len(column) > EVERY_PATTERN), sum(map(bool, column)) <= 30
+        signed = _signed_sums(column) if few else itertools.repeat(0)       # no random pattern turns more all one way
+        reached = sum(total * total == most or other * squares >= most * (1 - 1e-12)
+                      for total, other in zip(signed, largest))
+        found.append(Fraction(reached + drawn, len(largest) + drawn))
+    return found
+
+
+@functools.lru_cache(maxsize=1)
+def _largest(slices: tuple[tuple[int, ...], ...]) -> list[float]:
+    """Return the largest statistic of any slice under each sign pattern."""
+    largest: list[float] = []
+    for column in slices:
+        squares = sum(value * value for value in column) or 1
+        statistics = [total * total / squares for total in _signed_sums(column)]
+        largest = list(map(max, largest, statistics)) if largest else statistics
+    return largest
+
+
+def _signed_sums(column: Sequence[int]) -> list[int]:
+    return (_every_signed_sum if len(column) <= EVERY_PATTERN else _random_signed_sums)(column)
 
 
 def _every_signed_sum(column: Sequence[int]) -> list[int]:

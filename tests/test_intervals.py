@@ -548,6 +548,25 @@ class AdjustedPValuesTest(unittest.TestCase):
     def test_no_slices_have_no_p_values(self):
         self.assertEqual(intervals.adjusted_p_values([])[0], [])
 
+    def test_smallest_p_value_is_that_of_all_groups_moved_one_way(self):
+        rng = random.Random(31)
+        for n in (6, 8):
+            slices = [[rng.randint(-2, 2) for _ in range(n)], [rng.randint(-2, 2) for _ in range(n - 2)] + [0, 0]]
+            sizes = [[rng.randint(1, 3) for _ in range(n)], [rng.randint(1, 3) for _ in range(n - 2)] + [0, 0]]
+            for j, found in enumerate(intervals.smallest_p_values(slices, sizes)):
+                hits = 0
+                for signs in itertools.product((1, -1), repeat=n):
+                    statistics = [Fraction(sum(map(operator.mul, signs, column)) ** 2, sum(v * v for v in column) or 1)
+                                  for column in (*slices, sizes[j])]
+                    hits += max(statistics) >= Fraction(sum(sizes[j]) ** 2, sum(v * v for v in sizes[j]))
+                self.assertEqual(found, Fraction(hits, 2 ** n))
+        # What has moved as a whole has the p-value that it could have.
+        moved = [[5, 5, 5, 5, 5, 5, 0, 0], [1, -1, 2, 0, 1, 0, -1, 1]]
+        self.assertEqual(intervals.smallest_p_values(moved, [[1] * 6 + [0, 0], [1] * 8])[0],
+                         intervals.adjusted_p_values(moved)[0][0])
+        many = intervals.smallest_p_values([[0] * 40], [[1] * 7 + [0] * 33])
+        self.assertAlmostEqual(many[0], 2 / 2 ** 7, delta=0.005)
+
 
 class LawsTest(unittest.TestCase):
     """What must hold for each interval, whatever it is computed from."""

@@ -47,6 +47,17 @@ class CasesTest(unittest.TestCase):
                          {"language": "en", "source": "x"}),
             harness.Case("t2", "heldout", {"text": "¿d?"}, {"equals": "other"}, {"source": "y"})))
 
+    def test_the_bundled_table_gives_the_cases_that_the_bundled_log_was_recorded_with(self):
+        here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        with open(os.path.join(here, "tickets.csv"), encoding="utf-8", newline="") as file:
+            text = file.read()
+        made = self.cases(text, "--tag", "language", "--source", "thread")
+        log = harness.read_log(os.path.join(here, "recorded", "tickets-openai.jsonl"))
+        record = harness.replay([log], made, harness.load_task("answer_task"))
+        saved = harness.read_record(os.path.join(here, "runs", "tickets-openai.json"))
+        self.assertEqual(record["results"], saved["results"])
+        self.assertGreater(len({row["metadata"]["reply"] for row in record["results"]}), 3)
+
     def test_jsonl_and_a_json_list_are_read_alike_and_keep_their_kinds(self):
         rows = [{"id": 7, "text": "a", "label": "x", "tags": None},
                 {"id": "8", "text": {"q": "b", "n": 1}, "label": {"json": {"a": 1}}},

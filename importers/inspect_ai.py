@@ -150,7 +150,7 @@ class Log:
         for name in usage.keys() - mine:
             self.rows.set_aside(name, *spent([usage[name]]))
         own = spent([usage.get(name) for name in mine])
-        tokens, cost_usd = (all_of and max(0, all_of - (other or 0)) for all_of, other in zip(own, graders))
+        tokens, cost_usd = (all_of and max(0, all_of - (other or 0)) for all_of, other in zip(own, graders, strict=True))
         return {"cost_usd": cost_usd, "latency_s": amount(sample.get("working_time", sample.get("total_time"))),
                 "tokens": tokens}
 

@@ -106,7 +106,7 @@ def read_csv(file: TextIO, path: str, delimiter: str | None) -> Iterator[tuple[s
                 raise RunError(f"{path}:{reader.line_num}: {len(cells)} cells, but {len(header)} columns; correct the "
                                "line, or give --delimiter")
             yield f"{path}:{reader.line_num}", {  # of two columns of one name, nobody knows which is meant
-                name: cell for name, cell in zip(header, cells) if header.count(name) == 1}
+                name: cell for name, cell in zip(header, cells, strict=True) if header.count(name) == 1}
     except csv.Error as error:
         raise RunError(f"{path}:{reader.line_num}: {error}; correct the quotes, or give --delimiter") from None
 
@@ -121,7 +121,7 @@ def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[st
             if keys[-1:] == ("columns",) and isinstance(value, list):
                 columns = [str(name) for name in value]  # of rows that are lists of cells
             elif at in inside or not inside:
-                row = value if isinstance(value, dict) else dict(zip(columns, value)) if isinstance(
+                row = value if isinstance(value, dict) else dict(zip(columns, value, strict=False)) if isinstance(
                     value, list) else {"value": value}
                 number += 1
                 where = f"{text.path}: item {number}" if inside or mark == "[" else text.where()

@@ -87,7 +87,7 @@ def fse_table(accuracy: int, shares: Sequence[int]) -> States:
     rare = [symbol for symbol, share in enumerate(shares) if share == -1]
     common = [symbol for symbol, share in enumerate(shares) for _ in range(share)]
     symbols = [0] * len(common) + rare[::-1]
-    for place, symbol in zip(spread(accuracy, len(rare)), common):
+    for place, symbol in zip(spread(accuracy, len(rare)), common, strict=True):
         symbols[place] = symbol
     size, count, states = 1 << accuracy, [abs(share) for share in shares], []
     for symbol in symbols:

@@ -467,8 +467,9 @@ class CommandTest(unittest.TestCase):
 
     def test_nothing_is_drawn_beyond_five_thousand_trials(self):
         for cases, drawn in ((1000, True), (1001, False)):
-            log = self.rows(*((config, f"c{i}", seed, (i * seed + (config == "new")) % 3 % 2, {"tags": {"t": "ab"[i % 2]}})
-                              for config in ("old", "new") for i in range(cases) for seed in range(5)))
+            log = self.rows(*(
+                (config, f"c{i}", seed, (i * seed + (config == "new")) % 3 % 2, {"tags": {"t": "ab"[i % 2]}})
+                for config in ("old", "new") for i in range(cases) for seed in range(5)))
             self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
             found = files.read_json(self.path("c.json"))
             for part in (found["overall"], *found["slices"]["t"].values()):

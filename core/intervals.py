@@ -16,18 +16,18 @@
     $ python3 -c "from core import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], 5).interval)"
     1/30 11/30
 
-Files read or written: none. Nothing is printed, and nothing of ours is imported.
-
-Differences are whole `numerators` over one `unit`: a case that went from 3 to 5 passes of 5 trials is 2 over unit 5. A
-source group is (number of its cases, sum of their numerators). Intervals are in score units.
+Reads, writes and prints nothing, and imports nothing of ours. Differences are whole `numerators` over one `unit`: a
+case that went from 3 to 5 passes of 5 trials is 2 over unit 5. A source group is (number of its cases, sum of their
+numerators). Intervals are in score units.
 
 Only sampled_interval, whose figures are published, and adjusted_p_values beyond EVERY_PATTERN groups draw anything. All
 else is the distribution that such draws come from, found in one of two ways. Where that is little work it is counted,
-in whole numbers: a probability that equals a limit is seen to equal it. Else it is computed from its characteristic
-function (`_Inversion`), in floats; interval ends then lie within 1e-4 of the score range of the true ones.
+in whole numbers: a probability that equals a limit is seen to equal it. Else it is inverted, in floats (`_Nodes` says
+what that is); interval ends then lie within 1e-4 of the score range of the true ones.
 """
 
 import cmath
+import contextlib
 import functools
 import itertools
 import math
@@ -46,15 +46,22 @@ RESAMPLES = 2000
 SEED = 20261020
 SIGN_PATTERNS = 10_000       # drawn for adjusted p-values beyond EVERY_PATTERN groups
 EVERY_PATTERN = 16           # groups up to which all 2 ** 16 sign patterns are gone through
-COUNTED_SUMS = 120_000       # additions up to which a distribution is counted: some hundredths of a second
-COUNTED_BITS = 600_000_000   # bits that shift and add may move to count the sums at one point without loss
-COUNTED_GROUPS = 150         # groups up to which rounded values are counted; beyond, inversion is faster
-ROUNDED_STEPS = 20_000       # to which values are rounded for that: ends move by less than 1e-4 of the score range
-SOLVED_STEPS = 1 << 16       # steps from the smallest to the largest mean in which an end is looked for
-BLUR = 1.5e-5                # of the largest difference of means: the noise that inversion may add where grids are fine
+
+# Up to where distributions are counted: some hundredths of a second, and a second for halves, which save several.
+COUNTED_SUMS = 120_000       # additions at once, for up to 10 draws; a sixth for more, which are inverted in less time
+HALVED_DRAWS, HALF_SUMS = 40, 3_000_000
+COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point without loss
+ROUNDED_GROUPS, ROUNDED_STEPS = 60, 20_000      # the values of so many groups are else rounded to so many steps
+
+# How closely the rest is computed: ends within 1e-4 of the score range.
+SOLVED_STEPS = 1 << 16       # from the smallest to the largest mean
+ROUGHLY = 16, 4, 1           # times as roughly, one after the other, until an end stays where it is
+BLUR = 1.5e-5                # noise that inversion may add to a mean, of the largest difference of means
+FLIP_BLUR = 1e-4             # and to the sum of sign flips, of half the sum of all sizes
+NO_BLUR = 2                  # steps of a grid; noise of less takes longer than none
 NEGLIGIBLE = 1e-10           # of a characteristic function: what is below is left out
-INVERTED_CELLS = 400_000     # sizes times nodes up to which all sizes of a resample are inverted at once
 SMALLEST_TAIL = 1e-7         # below, an inverted tail is replaced by an upper bound
+INVERTED_CELLS = 400_000     # sizes times nodes up to which all sizes of a resample are inverted at once
 
 Number = int | float | Fraction
 Groups = Sequence[tuple[int, int]]
@@ -154,44 +161,50 @@ def sampled_interval(numerators: Sequence[int], unit: int, stream: IndexStream, 
 
 # === Counting =========================================================================================================
 
-_Terms = Iterable[tuple[tuple[int, int], int]]      # what one draw can add, (size, total), and in how many ways
+_Ways = Mapping[tuple[int, int], int]      # in how many ways draws add up to each (size, total)
 
 
-def _count(draws: Iterable[_Terms]) -> dict[tuple[int, int], int]:
-    """Return in how many ways the draws, one after the other, add up to each (size, total).
+class _TooMany(Exception):
+    """Counting would take longer than what takes its place."""
 
-    Two draws from the groups (1, 0) and (1, 5), which can come in two orders where they differ:
 
-    >>> _count([[((1, 0), 1), ((1, 5), 1)]] * 2)
+def _both(one: _Ways, other: _Ways, most: int) -> _Ways:
+    """Return in how many ways the draws of one and those of another add up; raise _TooMany beyond `most` additions.
+
+    >>> dict(_both({(1, 0): 1, (1, 5): 1}, {(1, 0): 1, (1, 5): 1}, 4))
     {(2, 0): 1, (2, 5): 2, (2, 10): 1}
     """
-    ways = {(0, 0): 1}
-    for terms in draws:
-        more: dict[tuple[int, int], int] = defaultdict(int)
-        for (size, total), so_far in ways.items():
-            for (cases, part), times in terms:
-                more[size + cases, total + part] += so_far * times
-        ways = more
-    return dict(ways)
+    if len(one) * len(other) > most:
+        raise _TooMany
+    found: dict[tuple[int, int], int] = defaultdict(int)
+    for (size, total), ways in one.items():
+        for (cases, part), times in other.items():
+            found[size + cases, total + part] += ways * times
+    return found
+
+
+def _draws(kinds: _Ways, count: int, most: int) -> _Ways:
+    """Return in how many ways so many draws from groups add up, given how many groups there are of each kind."""
+    if not count:
+        return {(0, 0): 1}
+    half = _draws(kinds, count // 2, most)
+    whole = _both(half, half, most)
+    return _both(whole, kinds, most) if count % 2 else whole
 
 
 class _Counted:
-    """The distribution of a mean whose every (size, total) was counted."""
+    """The distribution of a mean of draws, from in how many ways they add up."""
 
-    def __init__(self, ways: dict[tuple[int, int], int]) -> None:
+    def __init__(self, ways: _Ways) -> None:
         # Two means that one float cannot tell apart are one: they differ by less than any figure shows.
         self.places = sorted(ways, key=lambda place: place[1] / place[0])
         self.means = [total / size for size, total in self.places]
         self.running = list(itertools.accumulate(ways[place] for place in self.places))
 
-    def reached(self, ways: Number) -> Fraction:
-        """Return the smallest mean up to which there are at least so many ways."""
-        size, total = self.places[bisect_left(self.running, ways)]
-        return Fraction(total, size)
-
     def quantile(self, share: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= share."""
-        return self.reached(share * self.running[-1])
+        size, total = self.places[bisect_left(self.running, share * self.running[-1])]
+        return Fraction(total, size)
 
     def share(self, t: Fraction) -> Fraction:
         """Return P(mean <= t)."""
@@ -199,37 +212,64 @@ class _Counted:
         return Fraction(self.running[at - 1] if at else 0, self.running[-1])
 
 
+class _Halves:
+    """The distribution of the mean of as many draws as there are groups, counted for each half of them.
+
+    Two halves sorted by total - t size tell P(mean <= t) without being combined (Horowitz & Sahni 1974, J. ACM 21:277).
+    A few large sources need it: their characteristic function does not fade.
+    """
+    roughly: tuple[int, ...] = (1,)
+    grid: tuple[Fraction, Fraction] | None = None          # of all means, where they have one: the first, and a step
+
+    def __init__(self, kinds: _Ways) -> None:
+        self.kinds, draws = kinds, sum(kinds.values())
+        self.halves = [_draws(kinds, count, HALF_SUMS) for count in (draws // 2, draws - draws // 2)]
+
+    def share(self, t: Fraction, coarse: int = 1) -> Fraction:
+        """Return P(mean <= t)."""
+        first, second = (sorted((total * t.denominator - size * t.numerator, ways)
+                                for (size, total), ways in half.items()) for half in self.halves)
+        heights = [height for height, _ in second]
+        running = list(itertools.accumulate((ways for _, ways in second), initial=0))
+        below = sum(ways * running[bisect_right(heights, -height)] for height, ways in first)
+        return Fraction(below, sum(self.kinds.values()) ** sum(self.kinds.values()))
+
+    def quantile(self, share: Fraction) -> Fraction:
+        """Return the smallest mean t with P(mean <= t) >= share, on the grid of all means or that of _end."""
+        groups = [group for group, count in self.kinds.items() for _ in range(count)]
+        return _end(groups, share, self.share, self.roughly, self.grid)
+
+
 # === Inversion ========================================================================================================
 
-_Function = Callable[[float], tuple[complex, float]]    # the value at w, and how far beyond w it stays negligible
+_Wave = tuple[float, complex]
 
 
-def _waves(function: _Function, reach: float, blur: float) -> list[tuple[float, complex]]:
-    """Return (w, weight) pairs whose sum of imaginary parts of weight * exp(-iwy) is 1/2 - P(X <= y), y +- 1/2 whole.
+class _Nodes:
+    """The points w at which the characteristic function E(exp(iwX)) of a whole number X is asked.
 
-    X is a sum of whole numbers, `function` its characteristic function E(exp(iwX)): that of a sum of independent terms
-    is the product of theirs, so thousands of terms cost little more than one. Gil-Pelaez (1951, Biometrika 38:481)
-    turns it into a probability by an integral over w; these midpoints are off by no more than P(|X - y| > reach)
-    (Davies 1973, Biometrika 60:415). Where a blur of more than the 1 between neighbours does no harm, X gets so much
-    normal noise (a standard deviation), and w can end early.
+    That of a sum of independent terms is the product of theirs, so thousands of terms cost little more than one.
+    Gil-Pelaez (1951, Biometrika 38:481) turns it into P(X <= y) by an integral over w; the sum over these nodes is off
+    by no more than P(|X - y| > reach) (Davies 1973, Biometrika 60:415). Where X may get normal noise with a standard
+    deviation of `blur`, more than the 1 between neighbours, w ends early.
     """
-    cycle = 2 * math.ceil(reach / 2 + 1)
-    turn, nodes = 2 * math.pi / cycle, cycle // 2
-    if blur > 2:
-        nodes = math.ceil(6.5 / (blur * turn))          # the noise leaves 1e-9 of what is beyond
-    waves, node = [], 0
-    while node < nodes:
-        w = (node + 0.5) * turn
-        value, far = function(w)
-        if value:
-            noise = math.exp(-(w * blur) ** 2 / 2) if blur > 2 else 1.0
-            waves.append((w, value * noise / (cycle * math.sin(w / 2))))
-        node += 1 + int(far / turn)
-    return waves
+
+    def __init__(self, reach: float, blur: float) -> None:
+        self.cycle, self.blur = 2 * math.ceil(reach / 2 + 1), blur if blur > NO_BLUR else 0.0
+        self.turn = 2 * math.pi / self.cycle
+        self.count = math.ceil(6.5 / (blur * self.turn)) if self.blur else self.cycle // 2     # 1e-9 is left beyond
+
+    def weight(self, w: float) -> float:
+        return math.exp(-(w * self.blur) ** 2 / 2) / (self.cycle * math.sin(w / 2))
+
+
+def _above(waves: Iterable[_Wave], y: float) -> float:
+    """Return P(X > y) - 1/2 from (w, function times weight) at all nodes; y lies half way between two values."""
+    return math.fsum([(wave * cmath.rect(1, -w * y)).imag for w, wave in waves])
 
 
 def _fourier(values: Sequence[complex]) -> list[complex]:
-    """Return the sums of values[k] * exp(-2 pi i k n / N) for n = 0 .. N - 1, N a power of two (Cooley & Tukey 1965)."""
+    """Return the sum of values[k] * exp(-2 pi i k n / N) for each n below N, a power of two (Cooley & Tukey 1965)."""
     if len(values) == 1:
         return list(values)
     even, odd = _fourier(values[::2]), _fourier(values[1::2])
@@ -247,58 +287,88 @@ class _Axis:
         places = [(value - least) // self.step for value in values]
         self.top, self.centre = draws * max(places), float(sum(map(operator.mul, places, times)))
         self.parts = [place - self.centre / draws for place in places]
-        most, self.slope = max(map(abs, self.parts)), math.fsum(map(operator.mul, map(abs, self.parts), times)) / draws
-        squares = math.fsum(part * part * count for part, count in zip(self.parts, times))
+        self.mean_part = math.fsum(abs(part) * count for part, count in zip(self.parts, times)) / draws or 1.0
+        most = max(map(abs, self.parts))
+        squares = math.fsum(part ** 2 * count for part, count in zip(self.parts, times))
         # Further from the mean than this lies less than 1e-9 of all sums (Bernstein's inequality).
         self.radius = min(self.top, 7 * most + math.sqrt(49 * most ** 2 + 42 * squares)) + 1
         self.range = range(max(0, math.floor(self.centre - self.radius)),
                            min(self.top, math.ceil(self.centre + self.radius)) + 1)
 
 
-class _Sums:
-    """The size and the total of as many draws from groups as there are, together, from their characteristic function.
+class _Inverted(_Halves):
+    """The same in floats, from the characteristic function of the size and the total that draws add up to.
 
-    That is the mean of exp(i (w total + v size)) over the groups, to the power of the draws. A Fourier sum over v
-    singles out each size; `_waves` turns what is left into a probability of the total.
+    That is the mean of exp(i (w total + v size)) over the groups, to the power of the draws. P(mean <= t) adds up
+    P(size = n and total <= t n) over the sizes n; a Fourier sum over v singles out each. Where totals are too fine for
+    that, or sizes too many, it is P(sum of (total - t size) <= 0), for each t anew.
     """
 
-    def __init__(self, kinds: Mapping[tuple[int, int], int], blur: float) -> None:
-        """Take how often each (size, total) occurs; the total is blurred where that is not noticed in share()."""
-        times = list(kinds.values())
-        draws = sum(times)
+    def __init__(self, kinds: _Ways, blur: Number | None = None) -> None:
+        self.kinds, times = kinds, list(kinds.values())
         self.sizes, self.totals = (_Axis(values, times) for values in zip(*kinds))
-        still, count = NEGLIGIBLE ** (1 / draws), 1 << (len(self.sizes.range) - 1).bit_length()
-        reach, blur = 2 * self.totals.radius, blur / self.totals.step
+        if blur is None:
+            means = [total / size for size, total in kinds]
+            blur = BLUR * (max(means) - min(means)) * sum(size * count for (size, _), count in kinds.items())
+        self.blur = blur / self.totals.step
+        nodes = 2 * self.totals.radius / max(NO_BLUR, self.blur)
+        self.at_once = len(self.sizes.range) == 1 or len(self.sizes.range) * nodes < INVERTED_CELLS
+        self.on_grid = self.at_once and self.blur <= NO_BLUR
+        self.roughly = (1,) if self.on_grid else ROUGHLY
+        if self.on_grid and len(self.sizes.range) == 1:
+            self.grid = Fraction(self.totals.base, self.sizes.base), Fraction(self.totals.step, self.sizes.base)
+        self.waves: dict[int, list[list[_Wave]]] = {}
+
+    def _column(self, v: float, nodes: _Nodes) -> list[_Wave]:
+        """Return the waves of the total, each size turned by v."""
+        times, draws = self.kinds.values(), sum(self.kinds.values())
+        still = NEGLIGIBLE ** (1 / draws)
+        terms = [(count / draws, total, v * size)
+                 for count, total, size in zip(times, self.totals.parts, self.sizes.parts)]
+        waves, node = [], 0
+        while node < nodes.count:
+            w = (node + 0.5) * nodes.turn
+            mean = sum([cmath.rect(weight, w * total + turn) for weight, total, turn in terms])
+            node += 1
+            if (size := abs(mean)) > still:
+                waves.append((w, mean ** draws * nodes.weight(w)))
+            else:                                               # it grows no faster with w than the mean |total|
+                node += int((still - size) / self.totals.mean_part / nodes.turn)
+        return waves
+
+    def _by_size(self, blur: float) -> list[list[_Wave]]:
+        """Return the waves of the total for each size in the range."""
+        nodes, start = _Nodes(2 * self.totals.radius, blur), self.sizes.centre - self.sizes.range[0]
+        count = 1 << (len(self.sizes.range) - 1).bit_length()
+        if count == 1:
+            return [self._column(0.0, nodes)]
         columns: dict[float, list[complex]] = {}
         for k in range(count):
-            terms = [(each / draws, total, 2 * math.pi * k / count * size)
-                     for each, total, size in zip(times, self.totals.parts, self.sizes.parts)]
-
-            def function(w: float) -> tuple[complex, float]:
-                mean = sum([cmath.rect(weight, w * total + turn) for weight, total, turn in terms])
-                if (size := abs(mean)) < still:                 # it grows no faster with w than the mean |total|
-                    return 0.0, (still - size) / (self.totals.slope or 1.0)
-                return mean ** draws, 0.0
-            waves = _waves(function, reach, blur)
-            for w, wave in waves if count > 1 else ():
-                columns.setdefault(w, [0.0] * count)[k] = wave / count
-        self.waves: list[list[tuple[float, complex]]] = [[] for _ in self.sizes.range] if count > 1 else [waves]
-        turn = 2 * math.pi / count * (self.sizes.centre - self.sizes.range[0])
+            v = 2 * math.pi * k / count
+            for w, wave in self._column(v, nodes):
+                columns.setdefault(w, [0.0] * count)[k] = wave * cmath.rect(1 / count, v * start)
+        waves: list[list[_Wave]] = [[] for _ in range(count)]
         for w, column in columns.items():
-            turned = [value and value * cmath.rect(1, turn * k) for k, value in enumerate(column)]
-            for waves, wave in zip(self.waves, _fourier(turned)):
-                if abs(wave) > 1e-13:
-                    waves.append((w, wave))
+            for of_size, wave in zip(waves, _fourier(column)):
+                if abs(wave) > NEGLIGIBLE / 1000:
+                    of_size.append((w, wave))
+        return waves
 
-    def share(self, most: Callable[[int], int]) -> float:
-        """Return P(total <= most(size))."""
-        above = 0.5
-        for place, waves in zip(self.sizes.range, self.waves):
-            limit = most(self.sizes.base + place * self.sizes.step)
-            y = (limit - self.totals.base) // self.totals.step + 0.5 - self.totals.centre
-            y = min(max(y, -self.totals.radius), self.totals.radius)
-            above += math.fsum([(wave * cmath.rect(1, -w * y)).imag for w, wave in waves])
-        return min(1.0, max(0.0, 1 - above))
+    def share(self, t: Fraction, coarse: int = 1) -> float:
+        """Return P(mean <= t), with `coarse` times the noise where there must be any."""
+        if not self.at_once:
+            numbers: dict[tuple[int, int], int] = Counter()
+            for (size, total), count in self.kinds.items():
+                numbers[1, total * t.denominator - size * t.numerator] += count
+            return _Inverted(numbers, coarse * self.blur * self.totals.step * t.denominator).share(Fraction(0))
+        if coarse not in self.waves:
+            self.waves[coarse] = self._by_size(coarse * self.blur)
+        below = 0.5
+        for place, waves in zip(self.sizes.range, self.waves[coarse]):
+            size = self.sizes.base + place * self.sizes.step
+            y = (size * t.numerator // t.denominator - self.totals.base) // self.totals.step + 0.5 - self.totals.centre
+            below -= _above(waves, min(max(y, -self.totals.radius), self.totals.radius))
+        return min(1.0, max(0.0, below))
 
 
 # === Looking for an end ===============================================================================================
@@ -319,23 +389,19 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
     30
     """
     low, high = limits
-    turn, before, slope = 0, None, 1 / spread
-    while high - low > 1:
+    for turn in itertools.count():
+        if high - low <= 1:
+            return high
         p = min(max(math.ceil((low + high) / 2 if turn > 4 and turn % 2 else guess), low + 1), high - 1)
         found = share(p)
         low, high = (low, p) if found >= wanted else (p, high)
-        score = _score(found)
-        if before and 0.3 < (score - before[1]) / (p - before[0]) * spread < 3:
-            slope = (score - before[1]) / (p - before[0])
-        move = (_score(wanted) - score) / slope
-        guess = p + 1.05 * move + math.copysign(1, move)        # a little too far, so that both sides close in
-        turn, before = turn + 1, (p, score)
-    return high
+        move = spread * (_score(wanted) - _score(found))
+        guess = p + 1.1 * move + math.copysign(1, move)        # a little too far, so that both sides close in
 
 
 def _end(groups: Groups, wanted: Number, share: Callable[[Fraction, int], Number],
-         roughly: Sequence[int] = (16, 4, 1)) -> Fraction:
-    """Return the smallest mean t of groups, in numerators, with share(t, coarse) >= wanted, on a grid of SOLVED_STEPS.
+         roughly: Sequence[int], grid: tuple[Fraction, Fraction] | None = None) -> Fraction:
+    """Return the smallest t, in numerators, with share(t, coarse) >= wanted; one step of SOLVED_STEPS without a grid.
 
     coarse, one after the other of `roughly`, is how many times as roughly as in the end a share may be found. An end
     that stays where it is when the next finer shares are asked is taken.
@@ -344,110 +410,38 @@ def _end(groups: Groups, wanted: Number, share: Callable[[Fraction, int], Number
     least, most = min(means), max(means)
     if least == most:
         return least
-    step = Fraction(2) ** math.floor(math.log2((most - least) / SOLVED_STEPS))
+    base, step = grid or (Fraction(0), Fraction(2) ** math.floor(math.log2((most - least) / SOLVED_STEPS)))
     cases, total = map(sum, zip(*groups))
     middle = Fraction(total, cases)
     spread = math.sqrt(math.fsum(float((part - size * middle) / (step * cases)) ** 2 for size, part in groups))
-    limits = math.floor(least / step) - 1, math.ceil(most / step)
-    last, guess = None, float(middle / step) + spread * _score(wanted)
+    limits = math.floor((least - base) / step) - 1, math.ceil((most - base) / step)
+    last, guess = None, float((middle - base) / step) + spread * _score(wanted)
     for coarse in roughly:
-        found = _first(lambda p: share(p * step, coarse), wanted, limits, guess, spread)
+        found = _first(lambda p: share(base + p * step, coarse), wanted, limits, guess, spread)
         if last is not None and abs(found - last) <= 2:
             break
         guess = last = found
-    return step * found
+    return base + step * found
 
 
 # === The bootstrap, computed ==========================================================================================
 
-class _Halves:
-    """The distribution of the mean of as many draws as there are groups, counted for two halves of the draws.
-
-    Each half sorted by total - t size tells P(mean <= t) without ever being combined (Horowitz & Sahni 1974, J. ACM
-    21:277): what few large sources need, whose characteristic function does not fade.
-    """
-    roughly: tuple[int, ...] = (1,)
-
-    def __init__(self, kinds: Mapping[tuple[int, int], int]) -> None:
-        self.kinds, draws = kinds, sum(kinds.values())
-        self.halves = [_count([kinds.items()] * count) for count in (draws // 2, draws - draws // 2)]
-
-    def share(self, t: Fraction, coarse: int = 1) -> Fraction:
-        """Return P(mean <= t)."""
-        first, second = (sorted((total * t.denominator - size * t.numerator, ways)
-                                for (size, total), ways in half.items()) for half in self.halves)
-        heights = [height for height, _ in second]
-        running = list(itertools.accumulate((ways for _, ways in second), initial=0))
-        below = sum(ways * running[bisect_right(heights, -height)] for height, ways in first)
-        return Fraction(below, sum(self.kinds.values()) ** sum(self.kinds.values()))
-
-    def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share, to a step of _end."""
-        return _end([group for group, count in self.kinds.items() for _ in range(count)], share, self.share,
-                    self.roughly)
-
-
-class _Inverted(_Halves):
-    """The same in floats, from the characteristic function."""
-    roughly = (16, 4, 1)
-
-    def __init__(self, kinds: Mapping[tuple[int, int], int]) -> None:
-        self.kinds, times = kinds, list(kinds.values())
-        self.sizes, self.totals = (_Axis(values, times) for values in zip(*kinds))
-        means = [total / size for size, total in kinds]
-        self.blur = BLUR * (max(means) - min(means)) * sum(size * count for (size, _), count in kinds.items())
-        self.coarse = self.blur <= 2 * self.totals.step             # a grid so coarse needs no noise
-        self.on_grid = self.coarse and len(self.sizes.range) == 1
-        nodes = 2 * self.totals.radius / max(2.0, self.blur / self.totals.step)
-        self.at_once = len(self.sizes.range) * nodes < INVERTED_CELLS or len(self.sizes.range) == 1
-        self.sums: dict[int, _Sums] = {}
-
-    def share(self, t: Fraction, coarse: int = 1) -> float:
-        """Return P(mean <= t), with `coarse` times the noise where there must be any.
-
-        From all sizes at once, P(total <= t size); if they are too many, from P(sum of (total - t size) <= 0).
-        """
-        if not self.at_once:
-            numbers: dict[tuple[int, int], int] = Counter()
-            for (size, total), count in self.kinds.items():
-                numbers[1, total * t.denominator - size * t.numerator] += count
-            return _Sums(numbers, coarse * self.blur * t.denominator).share(lambda size: 0)
-        if self.coarse:
-            coarse = 0
-        if coarse not in self.sums:
-            self.sums[coarse] = _Sums(self.kinds, coarse * self.blur)
-        return self.sums[coarse].share(lambda size: size * t.numerator // t.denominator)
-
-    def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share, to a step of _end unless all means lie on one grid."""
-        if not self.on_grid:
-            return super().quantile(share)
-        size, totals = self.sizes.base, self.totals
-        spread = math.sqrt(math.fsum(part * part * count for part, count in zip(totals.parts, self.kinds.values())))
-        place = _first(lambda p: self.share(Fraction(totals.base + p * totals.step, size)), share, (-1, totals.top),
-                       totals.centre + spread * _score(share), spread)
-        return Fraction(totals.base + place * totals.step, size)
-
-
-def _additions(kinds: Mapping[tuple[int, int], int], draws: int) -> int:
-    """Return how many additions _count needs for so many draws, at most."""
-    spans = [draws * (max(values) - min(values)) // (math.gcd(*(value - values[0] for value in values)) or 1) + 1
-             for values in zip(*kinds)]
-    return len(kinds) * min(math.comb(draws + len(kinds), draws), draws * math.prod(spans) // 2)
-
-
-@functools.lru_cache(maxsize=1)                         # an interval and its picture ask for the same
+@functools.lru_cache(maxsize=4)                         # an interval and its picture ask for the same
 def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Halves:
-    """Return the distribution of the mean of as many draws as there are groups, from how often each (size, total) is."""
     kinds, draws = dict(times), sum(count for _, count in times)
-    if _additions(kinds, draws) <= COUNTED_SUMS:
-        return _Counted(_count([times] * draws))
+    with contextlib.suppress(_TooMany):
+        return _Counted(_draws(kinds, draws, COUNTED_SUMS if draws <= 10 else COUNTED_SUMS // 6))
     inverted = _Inverted(kinds)
-    few = not (inverted.coarse and inverted.at_once) and _additions(kinds, (draws + 1) // 2) <= 4 * COUNTED_SUMS
-    return _Halves(kinds) if few else inverted
+    with contextlib.suppress(_TooMany):
+        if draws <= HALVED_DRAWS and len(inverted.sizes.range) > 1 and not inverted.on_grid:
+            return _Halves(kinds)
+    return inverted
 
 
-def _bootstrap(groups: Iterable[tuple[int, int]]) -> _Counted | _Halves:
+def _bootstrap(groups: Groups) -> _Counted | _Halves:
+    """Return the distribution of the mean of as many draws as there are groups. Raises ValueError on none."""
+    if not groups:
+        raise ValueError("a bootstrap needs at least one case")
     return _resampled(tuple(sorted(Counter(groups).items())))
 
 
@@ -462,9 +456,7 @@ def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) 
     >>> exact_interval([0, 1], 1, level=0.5).interval  # P(mean <= 0) = 1/4 reaches 1/4, P(mean <= 1/2) = 3/4 does 3/4
     (Fraction(0, 1), Fraction(1, 2))
     """
-    if not numerators:
-        raise ValueError("an interval needs at least one case")
-    tail, found = _tail(level), _bootstrap((1, k) for k in numerators)
+    tail, found = _tail(level), _bootstrap([(1, k) for k in numerators])
     ends = found.quantile(tail) / unit, found.quantile(1 - tail) / unit
     counted = isinstance(found, _Counted)
     return Interval(ends, f"{'exact' if counted else 'numerical'}, grid of 1/{unit}", counted)
@@ -479,9 +471,8 @@ def exact_distribution(numerators: Sequence[int], unit: int, bins: int = 40) -> 
     >>> exact_distribution([0, 1], 1)
     Distribution(start=-0.25, width=0.5, shares=[0.25, 0.5, 0.25])
     """
-    if not numerators:
-        raise ValueError("a distribution needs at least one case")
-    found, n, total, base = _bootstrap((1, k) for k in numerators), len(numerators), sum(numerators), min(numerators)
+    found = _bootstrap([(1, k) for k in numerators])
+    n, total, base = len(numerators), sum(numerators), min(numerators)
     step = math.gcd(*(k - base for k in numerators)) or 1
     reach = 4 * math.sqrt(math.fsum((k - total / n) ** 2 for k in numerators))
     first = n * base + step * (max(0, total - math.ceil(reach) - n * base) // step)
@@ -503,8 +494,6 @@ def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interva
     >>> source_interval([(1, 0), (1, 1)], 1, level=0.5)[:2]
     ((Fraction(0, 1), Fraction(1, 2)), 'exact over 3 draws')
     """
-    if not groups:
-        raise ValueError("an interval needs at least one source group")
     n, tail, found = len(groups), _tail(level), _bootstrap(groups)
     ends = found.quantile(tail) / unit, found.quantile(1 - tail) / unit
     counted = isinstance(found, _Counted)
@@ -524,28 +513,28 @@ def groups_needed_for(alpha: Number) -> int:
     return math.ceil(1 / Fraction(str(alpha)) - 1).bit_length()
 
 
-def flip_tail(values: Iterable[int]) -> Fraction | float:
+def flip_tail(values: Iterable[int], coarse: int = 0) -> Fraction | float:
     """Return the share of all subsets of whole values, the empty one included, with a sum of at most 0.
 
     With group sums as values: how often random signs, each as likely as the other, bring the sum as low as minus what
-    it is. At most 2.5% is the same as: the 95% sign-flip interval of these groups lies above 0 (Hartigan 1969).
+    it is. At most 2.5% is the same as: the 95% sign-flip interval of these groups lies above 0 (Hartigan 1969). Beyond
+    counting it is good to about 1e-4, or to `coarse` times that (_end asks).
 
     >>> flip_tail([1, 2, -1])      # {}, {-1}, {1, -1} of eight
     Fraction(3, 8)
     """
     values = [value for value in values if value]               # a 0 doubles both counts
-    return _subsets([abs(value) for value in values], -sum(value for value in values if value < 0))
+    return _subsets([abs(value) for value in values], -sum(value for value in values if value < 0), coarse)
 
 
 def _flip_end(groups: Groups, wanted: Fraction) -> Fraction:
     """Return the smallest t, in numerators, up to which so large a share of all subsets of groups have their mean."""
     def share(t: Fraction, coarse: int) -> Number:
-        values = [total * t.denominator - cases * t.numerator for cases, total in groups]
-        return _subsets([abs(value) for value in values], -sum(value for value in values if value < 0), coarse)
-    return _end(groups, wanted, share)
+        return flip_tail([total * t.denominator - cases * t.numerator for cases, total in groups], coarse)
+    return _end(groups, wanted, share, ROUGHLY)
 
 
-def _subsets(sizes: Sequence[int], reach: int, coarse: int = 0) -> Fraction | float:
+def _subsets(sizes: Sequence[int], reach: int, coarse: int) -> Fraction | float:
     """Return the share of all subsets of positive sizes with a sum of at most reach; coarse as for _end, 0 not at all.
 
     Leaving a negative value out is as good as taking its size, so this answers for any values.
@@ -562,7 +551,7 @@ def _subsets(sizes: Sequence[int], reach: int, coarse: int = 0) -> Fraction | fl
         for size in sizes:
             sums += [size + total for total in sums]
         return Fraction(sum(total <= reach for total in sums), 2 ** n)
-    if n <= COUNTED_GROUPS:
+    if n <= ROUNDED_GROUPS:
         steps = ROUNDED_STEPS // (coarse or 1)
         return float(_packed([(2 * size * steps + reach) // (2 * reach) for size in sizes], steps))
     return _inverted([size // step for size in sizes], reach // step, coarse or 1)
@@ -589,26 +578,20 @@ def _inverted(sizes: Sequence[int], reach: int, coarse: int) -> float:
     """Return the share of all subsets of sizes with a sum of at most reach, which is less than half of all of them.
 
     A subset's sum is half the total, and each half size more or less: the characteristic function is the product of
-    cos(w size / 2), which can be left as soon as some of its factors make it negligible. Hoeffding (1963, JASA 58:13)
-    bounds what is smaller than floats can tell.
+    cos(w size / 2), and w can be left as soon as some factors make it negligible. What is smaller than floats can tell
+    is bounded from above (Hoeffding 1963, JASA 58:13).
     """
     halves = [(size / 2, times) for size, times in sorted(Counter(sizes).items(), reverse=True)]
     total, squares = (math.fsum(half ** power * times for half, times in halves) for power in (1, 2))
     gap = total - reach - 0.5
     bound = math.exp(-gap * gap / squares / 2)
-
-    def function(w: float) -> tuple[complex, float]:
-        product = 1.0
-        for half, times in halves:
-            product *= math.cos(w * half) ** times
-            if -NEGLIGIBLE < product < NEGLIGIBLE:
-                return 0.0, 0.0
-        return product, 0.0
-
     if bound < SMALLEST_TAIL:
         return bound
-    waves = _waves(function, gap + min(total, 7 * math.sqrt(squares)), 1e-4 * coarse * total)
-    share = 0.5 - math.fsum((wave * cmath.rect(1, w * gap)).imag for w, wave in waves)
+    nodes = _Nodes(gap + min(total, 7 * math.sqrt(squares)), coarse * FLIP_BLUR * total)
+    waves = [((node + 0.5) * nodes.turn, 1.0) for node in range(nodes.count)]
+    for half, times in halves:
+        waves = [(w, product) for w, value in waves if abs(product := value * math.cos(w * half) ** times) > NEGLIGIBLE]
+    share = 0.5 - _above([(w, value * nodes.weight(w)) for w, value in waves], -gap)
     return share if share > SMALLEST_TAIL else min(SMALLEST_TAIL, bound)
 
 
@@ -651,17 +634,18 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
         reason = f"fewer than {groups_needed_for(tail)} groups carry no {100 * float(level):g}% interval"
         return Interval(None, f"exact, {patterns}", True, reason, p_value)
     places = math.prod(sum(map(abs, values)) // (math.gcd(*values) or 1) + 1 for values in zip(*groups))
-    work = min(2 ** (n + 1), n * places)
-    if work <= COUNTED_SUMS:
-        ways = _count([((0, 0), 1), (group, 1)] for group in groups)
-        del ways[0, 0]                                          # the empty subset has no mean
-        counted = _Counted(ways)
-        ends = counted.reached(rank), counted.reached(2 ** n - rank)
+    exact = min(2 ** (n + 1), n * places // 3) <= COUNTED_SUMS
+    if exact:
+        ways: _Ways = {(0, 0): 1}
+        for group in groups:
+            ways = _both(ways, {(0, 0): 1, group: 1}, COUNTED_SUMS)
+        counted = _Counted({place: count for place, count in ways.items() if place[0]})     # the empty one has no mean
+        ends = tuple(counted.quantile(Fraction(place, 2 ** n - 1)) for place in (rank, 2 ** n - rank))
     else:
         wanted = Fraction(2 * rank + 1, 2 ** (n + 1))           # the empty subset, and rank others: more than rank
         ends = _flip_end(groups, wanted), -_flip_end([(cases, -total) for cases, total in groups], wanted)
-    return Interval((ends[0] / unit, ends[1] / unit), f"{'exact' if work <= COUNTED_SUMS else 'numerical'}, {patterns}",
-                    work <= COUNTED_SUMS, None, p_value)
+    return Interval((ends[0] / unit, ends[1] / unit), f"{'exact' if exact else 'numerical'}, {patterns}", exact, None,
+                    p_value)
 
 
 # === Slices ===========================================================================================================

@@ -83,10 +83,10 @@ def random_groups(rng: random.Random, most: int) -> list[tuple[int, int]]:
 
 
 def inverted(cells: int = 400_000):
-    """Let nothing be counted, so that small shapes can be held against brute force; 20 times as roughly, but as fast."""
+    """Let nothing be counted, so that small shapes can be held against brute force: 20 times as roughly, for speed."""
     intervals._resampled.cache_clear()
-    return mock.patch.multiple(intervals, COUNTED_SUMS=0, COUNTED_BITS=0, COUNTED_GROUPS=0, INVERTED_CELLS=cells,
-                               BLUR=20 * intervals.BLUR)
+    return mock.patch.multiple(intervals, COUNTED_SUMS=0, COUNTED_BITS=0, ROUNDED_GROUPS=0, HALVED_DRAWS=0,
+                               INVERTED_CELLS=cells, BLUR=20 * intervals.BLUR, FLIP_BLUR=20 * intervals.FLIP_BLUR)
 
 
 def bootstrap(groups: list[tuple[int, int]], resamples: int, seed: int, level: float = 0.95) -> tuple[float, float]:
@@ -141,7 +141,7 @@ class SampledIntervalTest(unittest.TestCase):
     def test_three_cases_by_hand(self):
         # Four resamples of [0, 1, 5]: indices 012 210 111 220 would give 6 6 3 10. Sorted: 3 6 6 10.
         stream = mock.Mock(wraps=IndexStream(0), sums=lambda values, repeats: [6, 6, 3, 10])
-        self.assertEqual(sampled_interval([0, 1, 5], 1, stream, 4, level=0.5).interval, (Fraction(6, 3), Fraction(6, 3)))
+        self.assertEqual(sampled_interval([0, 1, 5], 1, stream, 4, level=0.5).interval, (2, 2))
         self.assertEqual(sampled_interval([0, 1, 5], 1, stream, 4).interval, (Fraction(3, 3), Fraction(10, 3)))
 
     def test_positions_are_counted_in_decimals(self):
@@ -320,7 +320,7 @@ class SourceIntervalTest(unittest.TestCase):
 
     def test_inversion_equals_brute_force(self):
         rng = random.Random(21)
-        fine = [(rng.randint(1, 4), rng.randint(-10 ** 6, 10 ** 6)) for _ in range(6)]
+        fine = [(rng.randint(1, 4), rng.randint(-10 ** 6, 10 ** 6)) for _ in range(5)]
         for groups, at_once in (([(1, 2), (3, -4), (2, 2), (1, 0), (2, 5), (4, 1)], 400_000),
                                 ([(1, 2), (3, -4), (2, 2), (1, 0), (2, 5), (4, 1)], 0),
                                 ([(1, 1), (1, 0), (2, 0), (2, 3), (1, 0)], 400_000), (fine, 400_000)):
@@ -348,9 +348,9 @@ class SourceIntervalTest(unittest.TestCase):
     def test_other_shapes_tend_to_a_long_bootstrap(self):
         rng = random.Random(3)
         large = [(50, 90), (40, -60), (60, 100)] + [(1, rng.randint(-2, 3)) for _ in range(20)]
-        for groups, delta in ((TWELVE, 0.05), (large, 0.1), ([(rng.randint(1, 5), rng.randint(-9, 12)) for _ in range(90)],
-                                                              0.05)):
-            for ours, theirs in zip(source_interval(groups, 1).interval, bootstrap(groups, 10_000, 2)):
+        sized = [(rng.randint(1, 5), rng.randint(-9, 12)) for _ in range(90)]
+        for groups, delta in ((TWELVE, 0.07), (large, 0.15), (sized, 0.07)):
+            for ours, theirs in zip(source_interval(groups, 1).interval, bootstrap(groups, 4_000, 2)):
                 self.assertAlmostEqual(float(ours), theirs, delta=delta)
 
     def test_uneven_trial_counts_need_no_common_grid(self):
@@ -363,7 +363,7 @@ class SourceIntervalTest(unittest.TestCase):
     def test_one_group_is_a_point_and_none_raises(self):
         found = source_interval([(3, 2)], 5)
         self.assertEqual(found, ((Fraction(2, 15),) * 2, "exact over 1 draws", True, None, 0))
-        with self.assertRaisesRegex(ValueError, "at least one source group"):
+        with self.assertRaisesRegex(ValueError, "at least one case"):
             source_interval([], 1)
 
 
@@ -457,7 +457,8 @@ class SignFlipTest(unittest.TestCase):
         for n in (6, 9, 13):
             groups = [(rng.randint(1, 3), rng.randint(-2, 5)) for _ in range(n)]
             low = sign_flip(groups, 5).interval[0]
-            for limit, excluded in ((low, False), (low - Fraction(1, 10 ** 9), True), (low + Fraction(1, 10 ** 9), False)):
+            little = Fraction(1, 10 ** 9)
+            for limit, excluded in ((low, False), (low - little, True), (low + little, False)):
                 self.assertEqual(intervals.flip_excludes(groups, 5, limit, 0.025), excluded, (groups, limit))
 
     def test_a_tail_equal_to_alpha_excludes(self):

@@ -717,9 +717,11 @@ class ChangedTest(Folder):
     def unlink(self) -> None:
         os.unlink(self.log)
 
-    def replace(self) -> None:
-        os.unlink(self.log)
-        self.save(b"another file")
+    def replace(self) -> None:  # in one step: with several workers a moment without a file could be seen
+        beside = self.path("another")
+        with open(beside, "wb") as file:
+            file.write(b"another file")
+        os.replace(beside, self.log)
 
     def cut(self) -> None:
         os.truncate(self.log, 100)

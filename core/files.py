@@ -295,30 +295,24 @@ class Appender:
         raises RunError. A last line that is whole but for its line end gets that; half a line is moved into PATH.torn.
         fresh: the file must not be there. mode: the permissions of a new file, less the umask.
         """
+        self.path, self.data, self._half, self._file = path, bytearray(), False, -1
         try:
-            import fcntl
-        except ImportError:
-            raise RunError("a log cannot be locked here; record and collect on Linux or macOS") from None
-        self.path, self.data, self._half = path, bytearray(), False
-        try:
+            import fcntl  # here: only who locks a file needs it, and some systems have none
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | (os.O_EXCL if fresh else 0), mode)
-        except FileExistsError:
-            raise RunError(f"{path} exists, and a log is never overwritten; continue it with --resume, "
-                           "or name another with --log") from None
-        except OSError as error:
-            raise RunError(f"cannot write {path}: {error.strerror}; name another file with --log") from None
-        try:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 raise RunError(f"{path} is not a file that keeps what is written to it; name another with --log")
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._begin(self.read(), beginning, check)
         except BaseException as error:
-            self.close()
-            if isinstance(error, BlockingIOError):
-                raise RunError(f"{path} is in use by another recorder or collector; wait for it, or stop it") from None
-            if isinstance(error, OSError):
-                raise RunError(f"cannot use {path}: {error.strerror}; make room, or name another with --log") from None
-            raise
+            if self._file >= 0:
+                self.close()
+            if not isinstance(error, (OSError, ImportError)):
+                raise
+            raise RunError(f"cannot write {path}: " + {
+                ModuleNotFoundError: "no file can be locked here; record and collect on Linux or macOS",
+                FileExistsError: "it exists, and no log is overwritten; continue it with --resume, or name another with --log",
+                BlockingIOError: "it is in use by another recorder or collector; wait for it, or stop it",
+            }.get(type(error), f"{getattr(error, 'strerror', error)}; name another file with --log")) from None
 
     def _begin(self, found: bytes, beginning: bytes, check: Callable[[bytes], int]) -> None:
         cut = found.rfind(b"\n") + 1
@@ -388,10 +382,8 @@ class Appender:
 
     def leave(self) -> None:
         """Go on in a new file that holds all of `data`, and name it in `path`; raise OSError where none can be made."""
-        try:
-            new = tempfile.mkstemp(".saved", f"{os.path.basename(self.path)}.", os.path.dirname(self.path) or ".")
-        except OSError:  # its folder has gone, too
-            new = tempfile.mkstemp(".saved", f"{os.path.basename(self.path)}.")
+        name, folder = f"{os.path.basename(self.path)}.", os.path.dirname(self.path) or "."
+        new = tempfile.mkstemp(".saved", name, folder if os.access(folder, os.W_OK) else None)  # gone, too?
         os.close(self._file)
         self._file, self.path = new
         _write_all(self._file, self.data)

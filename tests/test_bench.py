@@ -593,7 +593,7 @@ class ResumeTest(Folder):
         self.save(torn := self.stop_after(4)[:-30])
         os.symlink(self.cases, f"{self.log}.torn")
         before = self.bytes(self.cases)
-        self.assert_refused(self.record("--resume"), f"cannot use {self.log}")
+        self.assert_refused(self.record("--resume"), f"cannot write {self.log}: Too many")
         self.assertEqual((self.bytes(), self.bytes(self.cases)), (torn, before))
 
     def test_a_log_of_another_run_is_refused_by_name_and_value_and_not_touched(self):
@@ -663,7 +663,7 @@ class ResumeTest(Folder):
     def test_without_resume_a_log_is_never_touched(self):
         self.record()
         log = self.bytes()
-        self.assert_refused(self.record(), "never overwritten", "--resume")
+        self.assert_refused(self.record(), "no log is overwritten", "--resume")
         self.assertEqual(self.bytes(), log)
 
     def test_a_link_to_a_log_is_followed(self):
@@ -854,7 +854,7 @@ class ExtendTest(Folder):
         self.save(whole)
         os.unlink(self.out)
         self.assert_refused(self.record("--resume", system=other), "differ in system.version")
-        self.assert_refused(self.record(), "never overwritten")
+        self.assert_refused(self.record(), "no log is overwritten")
         self.assertEqual(self.bytes(), whole)
         self.save(b"".join(whole.splitlines(keepends=True)[:-1]))
         self.assert_refused(self.record("--resume"), "differ in trials")
@@ -1148,8 +1148,8 @@ class LockTest(Folder):
         self.assertEqual(self.record(system=System(hook)).status, 0)
         for second in seconds:
             self.assertEqual((second.returncode, second.stdout), (1, ""))
-            self.assertEqual(second.stderr, f"error: {self.log} is in use by another recorder or collector; "
-                                            "wait for it, or stop it\n")
+            self.assertEqual(second.stderr, f"error: cannot write {self.log}: it is in use by another recorder or "
+                                            "collector; wait for it, or stop it\n")
         self.assertEqual((len(self.rows()), len(seconds)), (9, 2))
 
     def test_a_refused_recorder_lets_go_of_the_log(self):

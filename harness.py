@@ -802,7 +802,9 @@ def cmd_check(args: argparse.Namespace) -> None:
     elif kind == "a run record":
         record = read_record(args.file)
         check_record(record, args.file, load_cases(args.cases) if args.cases else None)
-        says = f"a sound run record: {format_counts(record)}" + _extended(record["manifest"])
+        rejected = sum("rejection" in row["graders"] for row in record["results"])
+        says = f"a sound run record: {format_counts(record)}" + _extended(record["manifest"]) + (
+            f"; {rejected} rejections not held against a case set, give --cases" if rejected and not args.cases else "")
     else:
         case_set = load_cases(args.file)
         check_cases(case_set, load_task(args.task), args.file)

@@ -202,6 +202,8 @@ def _refusal(path: str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
     if any(os.path.realpath(name) == target or os.path.exists(name) and os.path.exists(target)
            and os.path.samefile(name, target) for name in inputs):
         return "it is read as well; name another file"
+    if not os.access(os.path.dirname(target), os.W_OK) and (os.path.isfile(target) or not os.path.exists(target)):
+        return f"the folder {os.path.dirname(target)} may not be written to; name another"
     data = read_bytes(target, _MOST) if os.path.isfile(target) else b""
     if not data or kind in _OURS and re.fullmatch(_OURS[kind], data, re.DOTALL):
         return ""

@@ -159,6 +159,12 @@ class ReplaceTest(FolderTest):
                                 refused()
                         self.assertEqual(self.load("there"), before)
 
+    def test_a_folder_that_may_not_be_written_to_is_told_before_the_work(self):
+        with mock.patch.object(os, "access", lambda path, mode: False):
+            with self.assertRaisesRegex(RunError, "may not be written to"):
+                files.check_outputs([("a comparison", "new")])
+            files.check_outputs([("a comparison", "/dev/null")])
+
     def test_an_empty_file_may_be_written(self):
         self.save("empty", "")
         write("empty", NEW)

@@ -702,7 +702,10 @@ class ReplayTest(FolderTest):
     def test_a_record_is_told_and_checked_as_sound(self):
         line = "demo v1 on dev: 2 of 6 trials pass, 3 fail, 1 incomplete"
         self.assertEqual(self.command(*self.replay()), (0, f"{line}; wrote out.json\n", ""))
-        self.assertEqual(self.command("check", "out.json"), (0, f"out.json: a sound run record: {line}\n", ""))
+        told = f"out.json: a sound run record: {line}"
+        self.assertEqual(self.command("check", "out.json", "--cases", "cases.json"), (0, f"{told}\n", ""))
+        self.assertEqual(self.command("check", "out.json"), (
+            0, f"{told}; 3 rejections not held against a case set, give --cases\n", ""))
 
     def test_the_order_of_lines_is_irrelevant(self):
         first = self.replayed()

@@ -244,7 +244,7 @@ class FaultTest(Folder):
 
     def test_a_fault_of_the_server_is_tried_again_and_counted(self):
         expected = self.faultless()
-        for cue, position in itertools.product(SERVER_FAULTS, POSITIONS):
+        for cue, position in zip(SERVER_FAULTS, itertools.cycle(POSITIONS)):
             with self.subTest(cue=cue, position=position):
                 server, pauses = self.serve({position: cue}), []
 
@@ -837,7 +837,7 @@ class ExtendTest(Folder):
     def test_killed_at_any_byte_the_extended_log_is_that_of_one_extension(self):
         whole, _ = self.extended()
         expected = self.bytes()
-        for steps in itertools.count(0, 53):
+        for steps in itertools.count(0, 211):
             self.save(whole)
             with contextlib.suppress(Killed), life_of(steps):
                 if self.record("--resume").status == 0:
@@ -947,7 +947,7 @@ class KillTest(Folder):
     def test_killed_after_any_number_of_steps_a_resumed_log_is_that_of_one_run(self):
         expected = self.whole()
         deaths = 0
-        for steps in itertools.count(0, 31):
+        for steps in itertools.count(0, 67):
             if os.path.exists(self.log):
                 os.unlink(self.log)
             if self.life(steps):
@@ -955,7 +955,7 @@ class KillTest(Folder):
             deaths += 1
             self.assertTrue(self.life(1_000_000), self.err)
             self.assertEqual(self.bytes(), expected)
-        self.assertGreater(deaths, 100)
+        self.assertGreater(deaths, 60)
 
     def test_killed_any_number_of_times_a_log_is_that_of_one_run(self):
         expected, dice = self.whole(), random.Random(7)

@@ -305,14 +305,14 @@ class Chat:
         except RunError as error:
             value, fault = content, str(error).rpartition(";")[0]
         limit = self.option("num_predict", "max_completion_tokens", "max_tokens")
-        spent = " on thinking" if metadata.get("thinking") else ""
+        spent = ", spent on thinking," if metadata.get("thinking") else ""
         padded = not fault and content != content.rstrip()  # whole JSON, then blanks up to the limit
         for wrong, kind, words in (
             (reason == "load" and not content.strip(), NotLoaded,
              'an empty reply with done_reason "load": nothing was generated'),
             (reason == "length" and not padded, TruncatedReply,
-             f"cut off at {limit} tokens, spent{spent} before the answer was whole; raise the limit (num_predict, "
-             "max_tokens), or see that think is false"),
+             f"cut off at {limit} tokens{spent} before the answer was whole; raise the limit (num_predict, max_tokens), "
+             "or see that think is false"),
             (reason == "content_filter" or "refusal" in metadata, Declined, "a refusal or filter, and no answer"),
             (not content.strip(), EmptyReply, f"an empty reply with done_reason {reason!r}"),
             (any(mark in content for mark in THINKING), ThinkingLeaked, "thinking text stands in the answer"),

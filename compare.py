@@ -159,13 +159,13 @@ def on_grid(values: Sequence[Fraction]) -> tuple[list[int], int]:
 def trial_pairs(pair: Pair) -> dict[str, int] | None:
     """Return the trial pairs by outcome; None where scores are not pass or fail. Assumes that trials pair."""
     counts = {(1, 1): 0, (1, 0): 0, (0, 1): 0, (0, 0): 0}
-    for left, right in zip(pair.baseline.trials, pair.candidate.trials):
-        for one, other in zip(left, right):
+    for left, right in zip(pair.baseline.trials, pair.candidate.trials, strict=True):
+        for one, other in zip(left, right, strict=True):
             outcome = one.score, other.score
             if outcome not in counts:
                 return None
             counts[outcome] += 1
-    return dict(zip(("both_pass", "only_baseline", "only_candidate", "neither"), counts.values()))
+    return dict(zip(("both_pass", "only_baseline", "only_candidate", "neither"), counts.values(), strict=True))
 
 
 class Differences(NamedTuple):
@@ -180,7 +180,7 @@ class Differences(NamedTuple):
     def groups(self) -> list[tuple[int, int]]:
         """Return (number of cases, sum of numerators) of each source group."""
         inside: dict[int, list[int]] = {}
-        for group, numerator in zip(self.group_of, self.numerators):
+        for group, numerator in zip(self.group_of, self.numerators, strict=True):
             inside.setdefault(group, []).append(numerator)
         return [(len(numerators), sum(numerators)) for numerators in inside.values()]
 
@@ -233,7 +233,7 @@ def measure_figures(pair: Pair, found: Differences, latency: str | None = None) 
     for name in trials.MEASURES:
         means: list[tuple[Fraction, Fraction]] = []
         sums: dict[int, list[Fraction]] = {}  # the differences by source group
-        for group, case in zip(found.group_of, zip(pair.baseline.trials, pair.candidate.trials)):
+        for group, *case in zip(found.group_of, pair.baseline.trials, pair.candidate.trials, strict=True):
             measured = [[trial.measures[name] for trial in side if name in trial.measures] for side in case]
             if all(measured):
                 before, after = (Fraction(math.fsum(values)) / len(values) for values in measured)
@@ -241,7 +241,7 @@ def measure_figures(pair: Pair, found: Differences, latency: str | None = None) 
                 sums.setdefault(group, []).append(after - before)
         if not means:
             continue
-        before, after = (sum(side) / len(means) for side in zip(*means))
+        before, after = (sum(side) / len(means) for side in zip(*means, strict=True))
         reason = latency if name == "latency_s" else None
         reason = reason or ("one source shows no spread between sources" if len(sums) < 2 else None)
         interval = None if reason else decide.t_interval([(len(ks), sum(ks, Fraction(0))) for ks in sums.values()])
@@ -252,8 +252,8 @@ def measure_figures(pair: Pair, found: Differences, latency: str | None = None) 
 
 def by_trial(scores: Sequence[Scores], stream: IndexStream | None) -> Interval:
     """Return the interval as if every trial were independent, for contrast only; trials pair."""
-    return resampled(*on_grid([Fraction(after) - before for case in zip(*scores) for before, after in zip(*case)]),
-                     stream)
+    pairs = (pair for case in zip(*scores, strict=True) for pair in zip(*case, strict=True))
+    return resampled(*on_grid([Fraction(after) - before for before, after in pairs]), stream)
 
 
 def overall_figures(found: Differences, scores: Sequence[Scores], unpaired: str | None,
@@ -302,10 +302,10 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
                 sums[found.group_of[i]] += found.numerators[i]
                 sizes[found.group_of[i]] += 1
     these = {tuple(cases): slices[tag][value]["these_cases"]["p_value"] for (tag, value), cases in named.items()}
-    holm = dict(zip(these, chance.holm(list(these.values())))) if None not in these.values() else {}
+    holm = dict(zip(these, chance.holm(list(these.values())), strict=True)) if None not in these.values() else {}
     moved, all_of = ([columns[at] for columns in claiming.values()] for at in (0, 1))
     p_values, method = intervals.adjusted_p_values(moved) if claiming else ([], None)
-    adjusted = dict(zip(claiming, zip(p_values, intervals.smallest_p_values(moved, all_of))))
+    adjusted = dict(zip(claiming, zip(p_values, intervals.smallest_p_values(moved, all_of), strict=True), strict=True))
     for (tag, value), cases in named.items():
         figures, key = slices[tag][value], tuple(cases)
         figures["these_cases"]["adjusted_p_value"] = holm.get(key)
@@ -316,7 +316,7 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
 def evidence(found: Differences, score_range: Sequence[trials.Score]) -> Evidence:
     """Return the differences by source, with what the baseline's best source has and its worst one lacks."""
     cases: dict[int, list[Fraction]] = {}
-    for group, share in zip(found.group_of, found.baseline):
+    for group, share in zip(found.group_of, found.baseline, strict=True):
         cases.setdefault(group, []).append(share)
     means = [sum(shares) / len(shares) for shares in cases.values()]
     return Evidence(found.groups(), found.unit, max(means) - score_range[0],
@@ -332,7 +332,7 @@ def source_rows(pair: Pair, found: Differences) -> list[dict[str, Any]] | None:
         members.setdefault(group, []).append(i)
     return [{"source": pair.cases[cases[0]].source, "cases": len(cases),
              **{side: sum(shares[i] for i in cases) / len(cases)
-                for side, shares in zip(trials.SIDES, (found.baseline, found.candidate))},
+                for side, shares in zip(trials.SIDES, (found.baseline, found.candidate), strict=True)},
              "difference": Fraction(sum(found.numerators[i] for i in cases), found.unit * len(cases))}
             for cases in members.values()]
 
@@ -378,8 +378,10 @@ def figures(everything: Pair, pair: Pair, found: Differences, named: dict[tuple[
     unpaired = trials.unpaired_reason(pair)
     scores = [[[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides]
     kept = {case.id for case in pair.cases}
-    unscored = {name: [count for case, count in zip(everything.cases, decide.incomplete_per_case(side.trials))
-                       if case.id in kept] for name, side in zip(trials.SIDES, everything.sides)}
+    unscored = {}
+    for name, side in zip(trials.SIDES, everything.sides, strict=True):
+        counts = zip(everything.cases, decide.incomplete_per_case(side.trials), strict=True)
+        unscored[name] = [count for case, count in counts if case.id in kept]
     luck = chance.shared_luck(pair, not unpaired)
     sample = chance.very_cases(pair, not unpaired, luck)
 
@@ -391,11 +393,11 @@ def figures(everything: Pair, pair: Pair, found: Differences, named: dict[tuple[
     overall["these_cases"] = chance.these_cases(sample, range(len(pair.cases)), overall["difference"])
 
     pairs, passes = None if unpaired else trial_pairs(pair), chance.pass_counts(*scores)
-    counts = {len(case) for side in scores for case in side}
+    lengths = {len(case) for side in scores for case in side}
     groups = found.groups()
     has_sources = any(case.source is not None for case in pair.cases)
     return {
-        "case_set": pair.case_set, "trials": counts.pop() if len(counts) == 1 else None,
+        "case_set": pair.case_set, "trials": lengths.pop() if len(lengths) == 1 else None,
         "baseline": pair.baseline.description, "candidate": pair.candidate.description,
         "overall": overall,
         "trial_pairs": pairs, "trial_pairs_reason": unpaired or (None if pairs else "scores are not pass or fail"),
@@ -432,7 +434,7 @@ def other_load(baseline: dict[str, Any], candidate: dict[str, Any]) -> str | Non
     """Return why two runs' latencies do not compare: other workers, or the same weights at another speed."""
     manifests = [run["manifest"] for run in (baseline, candidate)]
     workers, weights = zip(*((manifest.get("workers"), str(manifest["system"].get("model")).rpartition("@")[2])
-                             for manifest in manifests))
+                             for manifest in manifests), strict=True)
     if workers[0] != workers[1] and None not in workers:
         return f"recorded with {workers[0]} and {workers[1]} workers"
     counts = [[[row["metadata"].get(name) for name in ("eval_duration", "eval_count")] for row in run["results"]]

@@ -89,7 +89,7 @@ def markdown(*lines: Sequence[str]) -> str:
     |---|------|
     | 1 | long |
     """
-    widths = [max(map(len, column)) for column in zip(*lines)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rows = [f"| {' | '.join(map(str.ljust, line, widths))} |\n" for line in lines]
     return rows[0] + f"|{'|'.join('-' * (width + 2) for width in widths)}|\n" + "".join(rows[1:])
 
@@ -237,7 +237,8 @@ def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Calla
     found = compare.differences(pair)
     ks, unit, groups = found.numerators, found.unit, found.groups()
     each = [int(after.score or 0) - int(before.score or 0)
-            for one, other in zip(*(side.trials for side in pair.sides)) for before, after in zip(one, other)]
+            for one, other in zip(*(side.trials for side in pair.sides), strict=True)
+            for before, after in zip(one, other, strict=True)]
     yield ("sampled, by case", *sampled(ks, unit))
     yield ("sampled, by trial", *sampled(each, 1))
     yield "exact, by case", lambda: intervals.exact_interval(ks, unit), every([(1, k) for k in ks]), 1
@@ -359,7 +360,7 @@ KINDS = (
 
 def draw_world(kind: Kind, sizes: Sequence[int], count: int, rng: random.Random) -> World:
     """Return a world of this kind that has sources of these sizes and `count` trials a case."""
-    steps, weights = zip(*((float(move), weight) for move, weight in kind.moves))
+    steps, weights = zip(*((float(move), weight) for move, weight in kind.moves), strict=True)
     luck = [[rng.choice((-kind.luck, kind.luck)) for _ in range(count)] for _ in range(2)]
     ks: list[int] = []
     groups: list[tuple[int, int]] = []
@@ -371,7 +372,7 @@ def draw_world(kind: Kind, sizes: Sequence[int], count: int, rng: random.Random)
         for _ in range(size):
             move = together if kind.by_source else rng.choices(steps, weights)[0]
             after = before + move * (before if kind.relative else 1)
-            for one, other in zip(*luck):
+            for one, other in zip(*luck, strict=True):
                 old = rng.random() < before + one
                 each.append((rng.random() < after + other) - old)
                 passes += old
@@ -391,7 +392,7 @@ def wrong_claims(kind: Kind) -> set[str]:
 
 def resampled_sources(groups: Groups, unit: int, rng: random.Random) -> tuple[float, float]:
     """Return the bootstrap interval by source from 400 resamples; the exact one takes too long here."""
-    drawn = (zip(*rng.choices(groups, k=len(groups))) for _ in range(400))
+    drawn = (zip(*rng.choices(groups, k=len(groups)), strict=True) for _ in range(400))
     means = sorted(sum(totals) / sum(sizes) / unit for sizes, totals in drawn)
     return means[10], means[389]
 
@@ -430,7 +431,7 @@ def false_gains(worlds: int, seed: int) -> list[list[str]]:
         return [sum(rng.random() < chance for _ in range(20)) for chance in chances]
 
     def gain(before: Sequence[int], after: Sequence[int], **declared: Any) -> bool:
-        evidence = decide.Evidence([(4, new - old) for old, new in zip(before, after)], 5)
+        evidence = decide.Evidence([(4, new - old) for old, new in zip(before, after, strict=True)], 5)
         return decide.holds("better", decide.alone(evidence), decide.Limits(**declared))
 
     rng, rows = random.Random(seed), []
@@ -442,7 +443,8 @@ def false_gains(worlds: int, seed: int) -> list[list[str]]:
             after = [passes(chances) for _ in range(number if what == "candidates" else 1)]
             seen: list[tuple[list[int], list[int], dict[str, Any]]]
             if what == "looks":
-                seen = [(before[:SOURCES_A_LOOK * k], after[0], {"look": (k, number)}) for k in range(1, number + 1)]
+                ends = [(k, SOURCES_A_LOOK * k) for k in range(1, number + 1)]
+                seen = [(before[:end], after[0][:end], {"look": (k, number)}) for k, end in ends]
             else:
                 seen = [(before, candidate, {"among": number}) for candidate in after]
             false.update({"plain": any(gain(old, new) for old, new, _ in seen),

@@ -29,7 +29,7 @@ def warnings(comparison: Record, pair: Pair, members: list[int],
     """
     rules = itertools.chain(_size_rules(comparison), _interval_rules(comparison), _missing_rules(comparison),
                             _trial_rules(comparison, pair, members, temperatures))
-    return [dict(zip(("code", "message", "advice"), rule)) for rule in rules] + pair.notes
+    return [dict(zip(("code", "message", "advice"), rule, strict=True)) for rule in rules] + pair.notes
 
 
 def _size_rules(c: Record) -> Iterator[Rule]:
@@ -119,7 +119,7 @@ def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[
     if _same_outputs(pair):
         yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one cache",
                "check that prompt or model did change, and record again without a cache")
-    for (name, side), temperature in zip(sides.items(), temperatures):
+    for (name, side), temperature in zip(sides.items(), temperatures, strict=True):
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
             at = f"at temperature {text(temperature)}" if temperature else "whatever their seeds"
             yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte, {at}: perhaps "
@@ -138,7 +138,8 @@ def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[
 
 
 def _same_outputs(pair: Pair) -> bool:
-    rows = [row for case in zip(pair.baseline.trials, pair.candidate.trials) for row in itertools.zip_longest(*case)]
+    cases = zip(pair.baseline.trials, pair.candidate.trials, strict=True)
+    rows = [row for case in cases for row in itertools.zip_longest(*case)]
     return any(b and b.output is not None for b, _ in rows) and all(
         b and c and b.seed == c.seed is not None and repr(b.output) == repr(c.output) for b, c in rows)
 
@@ -160,7 +161,7 @@ def _nearly_alike(side: Side) -> list[list[int]]:
              if len(case) == count and all(trial.output is not None for trial in case)]
     if len(known) < FEW_CASES or not 3 <= count <= 50:
         return []
-    columns = list(zip(*known))
+    columns = list(zip(*known, strict=True))
     for number, column in enumerate(columns):
         near = next((group for group in groups if any(
             sum(map(operator.ne, column, columns[other])) <= (1 - ALIKE) * len(column) for other in group)), None)
@@ -183,7 +184,7 @@ def _order_effect(side: Side, members: list[int]) -> tuple[Fraction, Number]:
 
     rises: dict[int, Fraction] = {}
     cases = 0
-    for group, case in zip(members, side.trials):
+    for group, case in zip(members, side.trials, strict=True):
         half = len(case) // 2
         if half and all(trial.at for trial in case):
             scores = [trial.score or 0 for trial in sorted(case, key=when)]

@@ -38,7 +38,7 @@ def pass_counts(baseline: Scores, candidate: Scores) -> list[tuple[int, int, int
     """Return (baseline passes, trials, candidate passes, trials) of each case; None if a score is neither 0 nor 1."""
     if any(score not in (0, 1) for side in (baseline, candidate) for scores in side for score in scores):
         return None
-    return [(int(sum(b)), len(b), int(sum(c)), len(c)) for b, c in zip(baseline, candidate)]
+    return [(int(sum(b)), len(b), int(sum(c)), len(c)) for b, c in zip(baseline, candidate, strict=True)]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -106,7 +106,7 @@ def changed_by_chance(passes: list[tuple[int, int, int, int]] | None) -> Record:
         for c, weight in enumerate(weights, low):
             expected[abs(2 * c - total)] += cases * (weight / whole)
     at_least = zip(*(list(itertools.accumulate(counts[:0:-1]))[::-1] for counts in (
-        [moved[by] for by in range(trials + 1)], expected)))
+        [moved[by] for by in range(trials + 1)], expected)), strict=True)
     rows = [{"at_least": least, "observed": observed, "expected": by_chance}
             for least, (observed, by_chance) in enumerate(at_least, start=1) if observed or by_chance >= 0.00005]
 
@@ -143,7 +143,7 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     found["baseline"], found["candidate"] = map(_luck, sides)
     checked = [found["baseline"], found["candidate"]]
     if paired:
-        checked = [_luck([[c - b for b, c in zip(*case)] for case in zip(*sides)])]
+        checked = [_luck([[c - b for b, c in zip(*case, strict=True)] for case in zip(*sides, strict=True)])]
         found |= checked[0]
     alarms = [luck for luck in checked if luck["ratio"] is not None
               and (luck["ratio"] > LUCK_RATIO or luck["p_value"] < LUCK_P)]
@@ -156,7 +156,7 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
 
 def _luck(scores: Scores) -> Record:
     """Return ratio and p-value of scores by case and trial; None where no case varies."""
-    trials, sums = len(scores[0]), [sum(column) for column in zip(*scores)]
+    trials, sums = len(scores[0]), [sum(column) for column in zip(*scores, strict=True)]
     together, apart = (math.fsum(_squares(row) for row in rows) for rows in ([sums], scores))
     if not apart:
         return {"ratio": None, "p_value": None}
@@ -203,14 +203,14 @@ def very_cases(pair: Pair, paired: bool, luck: Record) -> VeryCases:
     if not paired:
         passes = pass_counts(*rows)
         known = [[_variance_of_mean([[score] for score in case]) for case in side] for side in rows]
-        both = [None if one is None or other is None else one + other for one, other in zip(*known)]
+        both = [None if one is None or other is None else one + other for one, other in zip(*known, strict=True)]
         return VeryCases([], passes, both,
                          reason or (None if passes else "trials do not pair, and scores are not pass or fail"))
     whole = math.lcm(*{score.denominator for side in rows for case in side for score in case})
     most = math.lcm(*{len(case) for case in rows[0]})
     units, variances, alike = [], [], alike_trials(pair)
-    for before, after, *trials in zip(*rows, *(side.trials for side in pair.sides)):
-        each = [int((c - b) * whole) for b, c in zip(before, after)]
+    for before, after, *trials in zip(*rows, *(side.trials for side in pair.sides), strict=True):
+        each = [int((c - b) * whole) for b, c in zip(before, after, strict=True)]
         parts = [part for numbers in alike if (part := [each[t] for t in numbers if t < len(each)])]
         variances.append(_variance_of_mean(parts))
         if len(each) > 1 and all(map(_alike, trials)):
@@ -239,7 +239,8 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     where more than ALIKE_BY_CHANCE pairs of numbers would agree everywhere if trials were independent.
     """
     answers = [[tuple(trial.score if trial.output is None else repr(trial.output) for trial in both)
-                for both in zip(*case)] for case in zip(*(side.trials for side in pair.sides))]
+                for both in zip(*case, strict=True)]
+               for case in zip(pair.baseline.trials, pair.candidate.trials, strict=True)]
     columns: dict[tuple[object, ...], list[int]] = {}
     trials = max(map(len, answers))
     for number in range(trials):
@@ -343,7 +344,7 @@ def holm(p_values: Sequence[Number]) -> list[Number]:
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted = itertools.accumulate(((len(order) - rank) * p_values[i] for rank, i in enumerate(order)), max)
-    found = dict(zip(order, adjusted))
+    found = dict(zip(order, adjusted, strict=True))
     return [min(1, found[i]) for i in range(len(order))]
 
 
@@ -366,7 +367,7 @@ def consistency(pair: Pair) -> Record:
               for side in pair.sides]
     most = min(trials for side in counts for _, trials in side)
     found: Record = {}
-    for name, side in zip(SIDES, counts):
+    for name, side in zip(SIDES, counts, strict=True):
         powers = [0.0] * most
         for (passes, trials), cases in Counter(side).items():
             one_more = ((passes - k) / (trials - k) for k in range(min(most, passes)))
@@ -376,7 +377,7 @@ def consistency(pair: Pair) -> Record:
         never = sum(not passes for passes, _ in side)
         found[name] = {"always": always, "sometimes": len(side) - always - never, "never": never, "pass_hat_k": powers}
     for name, (old, new) in (("newly_unsteady", counts), ("newly_steady", counts[::-1])):
-        found[name] = [case.id for case, before, after in zip(pair.cases, old, new)
+        found[name] = [case.id for case, before, after in zip(pair.cases, old, new, strict=True)
                        if 0 < after[0] < after[1] and not 0 < before[0] < before[1]]
     return found | {"reason": None if most > 1 else "one trial a case: none can pass only sometimes"}
 
@@ -427,13 +428,13 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = Limits(),
         return result | {"reason": "one trial a case: no halves to compare"}
     unit = math.lcm(*{score.denominator for scores in baseline for score in scores}) * half
     columns = [[0] * len(sizes) for _ in range(trials)]                    # group sums of each trial number
-    for group, scores in zip(members, baseline):
-        for column, score in zip(columns, scores):
+    for group, scores in zip(members, baseline, strict=True):
+        for column, score in zip(columns, scores, strict=False):           # of uneven trials the first count
             column[group] += score.numerator * (unit // half // score.denominator)
     splits, method = _splits(trials, min(200, max(10, 3_000_000 // (len(sizes) * trials))), seed)
     differences, tripped, enough = [], 0, len(sizes) >= limits.sources
     for numbers in splits:
-        early, late = ([sum(sums) for sums in zip(*(columns[t] for t in half))] for half in numbers)
+        early, late = ([sum(sums) for sums in zip(*(columns[t] for t in half), strict=True)] for half in numbers)
         differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * unit))
         if enough:
             tripped += sum(_answers_wrongly(*halves, sizes, unit, limits, score_range)
@@ -451,8 +452,8 @@ def _answers_wrongly(before: list[int], after: list[int], sizes: Counter[int], u
     means = [total / sizes[group] for group, total in enumerate(before)]
     best, worst = (Fraction(before[group], sizes[group] * unit) for group in (
         means.index(max(means)), means.index(min(means))))
-    worlds = alone(Evidence([(sizes[group], new - old) for group, (old, new) in enumerate(zip(before, after))], unit,
-                            best - score_range[0], score_range[1] - worst))
+    groups = [(sizes[group], new - old) for group, (old, new) in enumerate(zip(before, after, strict=True))]
+    worlds = alone(Evidence(groups, unit, best - score_range[0], score_range[1] - worst))
     wanted = [claim_of(limits.gate)] if limits.gate else ["better", "worse"]
     return any(holds(claim, worlds, limits) for claim in wanted) == (limits.gate in (None, "better"))
 

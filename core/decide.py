@@ -489,9 +489,11 @@ def _variance(sample: Sample) -> tuple[Record, _Noise | None, list[str]]:
         if between > within:
             by_source, one = found["between_sources"] * weight / n ** 2, within
 
-    sides = [[[y - x for x, y in zip(b, c)] for b, c in zip(baseline, candidate)]] if paired else [baseline, candidate]
+    sides = [baseline, candidate]
+    if paired:
+        sides = [[[y - x for x, y in zip(b, c, strict=True)] for b, c in zip(baseline, candidate, strict=True)]]
     if all(any(len(scores) > 1 for scores in side) for side in sides):
-        sampling, part = (sum(figures) for figures in zip(*map(_sampling, sides)))
+        sampling, part = (sum(figures) for figures in zip(*map(_sampling, sides), strict=True))
         steady = max(0.0, one - part)
         found |= {"between_cases": steady, "sampling": sampling}
         noise = _Noise(n, number, float(by_source), float(one), steady, sampling * min(1, one / part) if part else 0.0)

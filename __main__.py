@@ -20,7 +20,7 @@ COMMANDS = ("compare", "report", "convert", "harness", "bench", "collector", "pl
 def main() -> int:
     name = sys.argv[1] if len(sys.argv) > 1 else "none"
     if name not in COMMANDS:
-        files.tell(f"error: {name!r} is no command; name one of {', '.join(COMMANDS)} first")
+        files.print_stderr(f"error: {name!r} is no command; name one of {', '.join(COMMANDS)} first")
         return 2
     return int(importlib.import_module(name).main(sys.argv[2:]))
 

@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 
 from core import files
 import harness
-from core.files import RunError, tell
+from core.files import RunError, print_stderr
 from harness import Case, Task, Unavailable
 
 RETRIES = 8  # with the pauses below about two minutes: the time in which a server starts again and loads its model
@@ -48,11 +48,11 @@ TICK_S = 1.0  # how long the line on a terminal may stand still
 LOOK_EVERY = 100  # trials between two looks at what serves
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
 
-Unit = tuple[Case, int]  # a case and the number of its trial: the unit of work
+Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
 Outcome = dict[str, Any]
 
 
-def units_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list[Unit]:
+def units_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list[Attempt]:
     """Return the units of shard (K, N), in recording order: every case once, then every case again.
 
     A system that drifts while it is recorded drifts on all cases alike, and a run cut short has whole rounds.
@@ -67,7 +67,7 @@ def units_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list
 class LogWriter(files.Appender):
     """The log of one run: `rows` are its trials, `sealed` says whether it has its end line. More trials extend it."""
 
-    def __init__(self, path: str, resume: bool, header: dict[str, Any], units: Sequence[Unit]):
+    def __init__(self, path: str, resume: bool, header: dict[str, Any], units: Sequence[Attempt]):
         """Open a log at its next line; raise RunError, the log untouched, where it is not one of this run."""
         self.rows: list[dict[str, Any]] = []
         self.sealed, self.extend, self.moved = False, False, ""
@@ -158,8 +158,8 @@ class Patience(NamedTuple):
                     raise Unavailable(f"{error}, and the run was stopped") from None
 
 
-def run_all(units: Sequence[Unit], work: Callable[[Unit], Outcome], workers: int, stop: threading.Event,
-            keep: Callable[[Unit, Outcome], None], idle: Callable[[], None]) -> None:
+def run_all(units: Sequence[Attempt], work: Callable[[Attempt], Outcome], workers: int, stop: threading.Event,
+            keep: Callable[[Attempt, Outcome], None], idle: Callable[[], None]) -> None:
     """Call keep(unit, outcome) for each unit as it finishes, at most `workers` under way, begun in their order.
 
     Sets `stop` and begins no more when one raises: those under way are waited for and kept, then the exception goes
@@ -168,7 +168,7 @@ def run_all(units: Sequence[Unit], work: Callable[[Unit], Outcome], workers: int
     """
     todo, lock = iter(units), threading.Lock()
     room = threading.Semaphore(workers)  # none is begun before an earlier one is kept: so much can be lost, and no more
-    done: queue.SimpleQueue[tuple[Unit, Outcome | BaseException] | KeyboardInterrupt | None] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[Attempt, Outcome | BaseException] | KeyboardInterrupt | None] = queue.SimpleQueue()
 
     def serve() -> None:
         while room.acquire() and not stop.is_set():
@@ -250,7 +250,7 @@ class Progress:
     def retried(self, reason: str) -> None:
         """Count a retry. Called by the workers, who draw nothing: the line shows it within a tick, else it is told."""
         if not self.trouble and (self.quiet or not self.terminal):
-            tell(f"waiting for the server: {reason}")
+            print_stderr(f"waiting for the server: {reason}")
         self.retries, self.trouble = self.retries + 1, files.line_of(reason)
 
     def step(self, verdict: str) -> None:
@@ -310,7 +310,7 @@ class Changed(RunError):
     """What serves is not what served at first; the log says so, and is closed."""
 
 
-def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Unit], writer: LogWriter,
+def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Attempt], writer: LogWriter,
            clock: Callable[[], float], timer: Callable[[], float], wait: Callable[[float], Any] | None,
            header: dict[str, Any]) -> None:
     """Record the units that the log lacks, then seal it; raise RunError where the run must stop.
@@ -325,7 +325,7 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
     progress.note(f"{system.name} {system.version}: {len(missing)} trials to record into {args.log}"
                   + (f", {len(rows)} are there" if rows else ""))
 
-    def work(unit: Unit) -> Outcome:
+    def work(unit: Attempt) -> Outcome:
         def attempt() -> Outcome:
             began = timer()
             outcome = harness.attempt(system, task, *unit)
@@ -338,7 +338,7 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
         outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons} if reasons else {}
         return outcome
 
-    def keep(unit: Unit, outcome: Outcome) -> None:
+    def keep(unit: Attempt, outcome: Outcome) -> None:
         if writer.sealed:  # the model has changed: what was still under way is of no use
             return
         case, trial = unit
@@ -379,7 +379,7 @@ def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Un
                  + (f", --log {writer.path}" if writer.moved else "") + " and --resume")
         if isinstance(stopped, RunError):
             raise RunError(f"{stopped}; {words}") from stopped.__cause__
-        tell(f"stopped: {words}")
+        print_stderr(f"stopped: {words}")
         raise
     progress.note(progress.line())
 
@@ -429,7 +429,7 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     cases = case_set.of([args.split])
     units = units_of(cases, args.trials, (k, n))
     harness.configure(system, task, cases, args.prompt, args.system_option)
-    patience = Patience(args.retries, threading.Event(), wait, lambda why: tell(f"waiting for the server: {why}"),
+    patience = Patience(args.retries, threading.Event(), wait, lambda why: print_stderr(f"waiting for the server: {why}"),
                         known=False)
     server = harness.prepare(system, lambda work: patience.tried(work)[0])
     header = harness.run_header(case_set, task, [args.split], args.trials, system, server,
@@ -443,7 +443,7 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
             record(args, system, task, units, writer, clock, timer, wait, header)
     log = harness.read_log(args.log)
     for warning in run_warnings(log.rows, task, {case.id: case for case in cases}):
-        tell(f"warning: {warning}")
+        print_stderr(f"warning: {warning}")
     if n > 1:
         print(files.line_of(f"wrote {args.log}, shard {k}/{n}; join all {n} with harness.py replay"))
         return 0

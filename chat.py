@@ -28,7 +28,7 @@ import urllib.parse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.files import RunError, parse_json, tell
+from core.files import RunError, parse_json, print_stderr
 from harness import Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
 
 TEMPERATURE = 1
@@ -234,7 +234,7 @@ class Chat:
         if prompt:
             self.use_prompt(*prompt, list(dict.fromkeys(field for case in cases for field in case.input)))
             for word in sorted({*re.findall(r"\{(\w+)\}", prompt[1])} - {*self.fields}):
-                tell(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input, and stays as it is")
+                print_stderr(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input, and stays as it is")
         for case in cases:
             if missing := [field for field in self.fields if field not in case.input]:
                 raise RunError(f"case {case.id!r} has no field {missing[0]!r}, and the prompt names it; add it there")

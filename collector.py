@@ -40,7 +40,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from core.files import (
-    TOOL_VERSION, Appender, RunError, command_parser, decode, json_line, parse_json, run_command, tell,
+    TOOL_VERSION, Appender, RunError, command_parser, decode, json_line, parse_json, run_command, print_stderr,
 )
 from core.trials import UNEXPLAINED, Known, Row, RowTwice, Score, check_row, read_lines, score_bound
 
@@ -242,7 +242,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(409 if isinstance(error, RowTwice) else 400, str(error)) from None
         except OSError as error:
             reason = f"{error.strerror or error}; nothing of it was kept, send it again later"
-            tell(f"{log.path}: {reason}")
+            print_stderr(f"{log.path}: {reason}")
             raise Refused(503, reason, {"Retry-After": "5"}) from None
         return 202, {"accepted": len(rows)}
 
@@ -311,7 +311,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # shutdown() waits for the loop that the signal interrupts, hence the thread.
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
         host = f"[{args.host}]" if ":" in args.host else args.host
-        tell(f"collecting into {args.log} ({log.stats()['rows']} rows) at http://{host}:{server.server_address[1]}")
+        print_stderr(f"collecting into {args.log} ({log.stats()['rows']} rows) at http://{host}:{server.server_address[1]}")
         server.serve_forever(poll_interval=0.1)
     return 0
 

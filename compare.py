@@ -206,15 +206,15 @@ def resampled(numerators: Sequence[int], unit: int, stream: IndexStream | None) 
     return intervals.sampled_interval(numerators, unit, stream)
 
 
-def summarize(found: Differences, stream: IndexStream | None) -> dict[str, Any]:
+def case_figures(diffs: Differences, stream: IndexStream | None) -> dict[str, Any]:
     """Return means, difference, cases by direction, the two intervals by case and the sign-flip interval by source."""
-    n, numerators, groups = len(found.numerators), found.numerators, found.groups()
-    by_case = resampled(numerators, found.unit, stream)
-    exact = by_case if stream is None else intervals.exact_interval(numerators, found.unit)
-    flip = intervals.sign_flip(groups, found.unit)
+    n, numerators, groups = len(diffs.numerators), diffs.numerators, diffs.groups()
+    by_case = resampled(numerators, diffs.unit, stream)
+    exact = by_case if stream is None else intervals.exact_interval(numerators, diffs.unit)
+    flip = intervals.sign_flip(groups, diffs.unit)
     return {
-        "cases": n, "baseline": sum(found.baseline) / n, "candidate": sum(found.candidate) / n,
-        "difference": Fraction(sum(numerators), n * found.unit),
+        "cases": n, "baseline": sum(diffs.baseline) / n, "candidate": sum(diffs.candidate) / n,
+        "difference": Fraction(sum(numerators), n * diffs.unit),
         "interval_95": by_case.interval, "interval_method": by_case.method,
         "better": sum(k > 0 for k in numerators), "worse": sum(k < 0 for k in numerators), "same": numerators.count(0),
         "exact_interval_95": exact.interval, "exact_method": exact.method,
@@ -223,7 +223,7 @@ def summarize(found: Differences, stream: IndexStream | None) -> dict[str, Any]:
     }
 
 
-def measure_figures(pair: Pair, found: Differences, latency: str | None = None) -> dict[str, Any]:
+def measure_figures(pair: Pair, diffs: Differences, latency: str | None = None) -> dict[str, Any]:
     """Return cost, latency and tokens a case, with the paired difference, over the cases where both sides have them.
 
     The interval is the t interval of the standard error by source: these are not what is decided on, and have no few
@@ -233,7 +233,7 @@ def measure_figures(pair: Pair, found: Differences, latency: str | None = None) 
     for name in trials.MEASURES:
         means: list[tuple[Fraction, Fraction]] = []
         sums: dict[int, list[Fraction]] = {}  # the differences by source group
-        for group, *case in zip(found.group_of, pair.baseline.trials, pair.candidate.trials, strict=True):
+        for group, *case in zip(diffs.group_of, pair.baseline.trials, pair.candidate.trials, strict=True):
             measured = [[trial.measures[name] for trial in side if name in trial.measures] for side in case]
             if all(measured):
                 before, after = (Fraction(math.fsum(values)) / len(values) for values in measured)
@@ -244,7 +244,7 @@ def measure_figures(pair: Pair, found: Differences, latency: str | None = None) 
         before, after = (sum(side) / len(means) for side in zip(*means, strict=True))
         reason = latency if name == "latency_s" else None
         reason = reason or ("one source shows no spread between sources" if len(sums) < 2 else None)
-        interval = None if reason else decide.t_interval([(len(ks), sum(ks, Fraction(0))) for ks in sums.values()])
+        interval = None if reason else decide.t_interval([(len(numerators), sum(numerators, Fraction(0))) for numerators in sums.values()])
         figures[name] = {"cases": len(means), "baseline": before, "candidate": after, "difference": after - before,
                          "interval_95": interval, "reason": reason}
     return figures
@@ -256,23 +256,23 @@ def by_trial(scores: Sequence[Scores], stream: IndexStream | None) -> Interval:
     return resampled(*on_grid([Fraction(after) - before for before, after in pairs]), stream)
 
 
-def overall_figures(found: Differences, scores: Sequence[Scores], unpaired: str | None,
+def overall_figures(diffs: Differences, scores: Sequence[Scores], unpaired: str | None,
                     stream: IndexStream | None) -> dict[str, Any]:
     """Return the figures over all cases; the stream serves by case, then by trial."""
-    overall = summarize(found, stream)
+    overall = case_figures(diffs, stream)
     trial_level = None if unpaired else by_trial(scores, stream)
-    groups = found.groups()
-    by_source = intervals.source_interval(groups, found.unit)
+    groups = diffs.groups()
+    by_source = intervals.source_interval(groups, diffs.unit)
     return overall | {
         "trial_level_interval_95": trial_level and trial_level.interval,
         "trial_level_method": trial_level and trial_level.method, "trial_level_reason": unpaired,
         "source_groups": len(groups), "source_cluster_method": by_source.method,
         "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.tail,
-        "exact_distribution": intervals.exact_distribution(found.numerators, found.unit)._asdict(),
+        "exact_distribution": intervals.exact_distribution(diffs.numerators, diffs.unit)._asdict(),
     }
 
 
-def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], unscored: dict[str, list[int]],
+def slice_figures(diffs: Differences, slice_cases: dict[tuple[str, str], list[int]], unscored: dict[str, list[int]],
                   sample: chance.VeryCases, stream: IndexStream | None) -> tuple[dict[str, Any], str | None, int]:
     """Return the slices by tag and value, how their p-values were adjusted, and how many different ones there are.
 
@@ -281,13 +281,13 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
     no part in the adjustment of the others. That holds of new sources; of these very cases each slice has its p-value.
     """
     same: dict[tuple[int, ...], list[str]] = {}
-    for (tag, value), cases in named.items():
+    for (tag, value), cases in slice_cases.items():
         same.setdefault(tuple(cases), []).append(f"{tag}: {value}")
     slices: dict[str, Any] = {}
     claiming: dict[tuple[int, ...], list[list[int]]] = {}
-    for (tag, value), cases in named.items():
-        part = found.of(cases)
-        figures = summarize(part, stream)
+    for (tag, value), cases in slice_cases.items():
+        part = diffs.of(cases)
+        figures = case_figures(part, stream)
         figures |= {
             "few_cases": len(cases) < decide.FEW_CASES, "source_groups": len({*part.group_of}),
             "adjusted_p_value": None, "smallest_adjusted_p_value": None,
@@ -297,47 +297,47 @@ def slice_figures(found: Differences, named: dict[tuple[str, str], list[int]], u
         }
         slices.setdefault(tag, {})[value] = figures
         if figures["source_sign_flip"]["interval_95"]:
-            sums, sizes = claiming[tuple(cases)] = [[0] * (max(found.group_of) + 1) for _ in range(2)]
+            sums, sizes = claiming[tuple(cases)] = [[0] * (max(diffs.group_of) + 1) for _ in range(2)]
             for i in cases:
-                sums[found.group_of[i]] += found.numerators[i]
-                sizes[found.group_of[i]] += 1
-    these = {tuple(cases): slices[tag][value]["these_cases"]["p_value"] for (tag, value), cases in named.items()}
+                sums[diffs.group_of[i]] += diffs.numerators[i]
+                sizes[diffs.group_of[i]] += 1
+    these = {tuple(cases): slices[tag][value]["these_cases"]["p_value"] for (tag, value), cases in slice_cases.items()}
     holm = dict(zip(these, chance.holm(list(these.values())), strict=True)) if None not in these.values() else {}
     moved, all_of = ([columns[at] for columns in claiming.values()] for at in (0, 1))
     p_values, method = intervals.adjusted_p_values(moved) if claiming else ([], None)
     adjusted = dict(zip(claiming, zip(p_values, intervals.smallest_p_values(moved, all_of), strict=True), strict=True))
-    for (tag, value), cases in named.items():
+    for (tag, value), cases in slice_cases.items():
         figures, key = slices[tag][value], tuple(cases)
         figures["these_cases"]["adjusted_p_value"] = holm.get(key)
         figures["adjusted_p_value"], figures["smallest_adjusted_p_value"] = adjusted.get(key, (None, None))
     return slices, method, len(same)
 
 
-def evidence(found: Differences, score_range: Sequence[trials.Score]) -> Evidence:
+def evidence(diffs: Differences, score_range: Sequence[trials.Score]) -> Evidence:
     """Return the differences by source, with what the baseline's best source has and its worst one lacks."""
     cases: dict[int, list[Fraction]] = {}
-    for group, share in zip(found.group_of, found.baseline, strict=True):
+    for group, share in zip(diffs.group_of, diffs.baseline, strict=True):
         cases.setdefault(group, []).append(share)
     means = [sum(shares) / len(shares) for shares in cases.values()]
-    return Evidence(found.groups(), found.unit, max(means) - score_range[0],
+    return Evidence(diffs.groups(), diffs.unit, max(means) - score_range[0],
                     score_range[1] - min(means))
 
 
-def source_rows(pair: Pair, found: Differences) -> list[dict[str, Any]] | None:
+def source_rows(pair: Pair, diffs: Differences) -> list[dict[str, Any]] | None:
     """Return what each source scores, in the order of its first case; None where no case names a source."""
     if all(case.source is None for case in pair.cases):
         return None
     members: dict[int, list[int]] = {}
-    for i, group in enumerate(found.group_of):
+    for i, group in enumerate(diffs.group_of):
         members.setdefault(group, []).append(i)
     return [{"source": pair.cases[cases[0]].source, "cases": len(cases),
              **{side: sum(shares[i] for i in cases) / len(cases)
-                for side, shares in zip(trials.SIDES, (found.baseline, found.candidate), strict=True)},
-             "difference": Fraction(sum(found.numerators[i] for i in cases), found.unit * len(cases))}
+                for side, shares in zip(trials.SIDES, (diffs.baseline, diffs.candidate), strict=True)},
+             "difference": Fraction(sum(diffs.numerators[i] for i in cases), diffs.unit * len(cases))}
             for cases in members.values()]
 
 
-def compare_pair(everything: Pair, options: Options = Options(), task: Any = None,
+def compare_pair(as_read: Pair, options: Options = Options(), task: Any = None,
                  temperatures: tuple[float | None, float | None] = (None, None),
                  latency: str | None = None) -> dict[str, Any]:
     """Return the comparison of a Pair, every figure rounded; RunError where something is missing that may not be.
@@ -345,19 +345,19 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
     task is {"name", "sha256"} of run records, temperatures the two systems' settings where they are known, latency why
     the two runs' latencies do not compare, if so.
     """
-    must_pass = chance.must_pass(everything, options.must_pass)
-    pair, excluded = trials.apply_missing(everything, options.missing)
-    named, notes = trials.slices(pair, options.tags)
+    must_pass = chance.must_pass(as_read, options.must_pass)
+    pair, excluded = trials.apply_missing(as_read, options.missing)
+    slice_cases, notes = trials.slices(pair, options.tags)
     pair = pair._replace(notes=pair.notes + notes)
-    found = differences(pair)
-    worlds = decide.alone(evidence(found, pair.score_range))
+    diffs = differences(pair)
+    worlds = decide.alone(evidence(diffs, pair.score_range))
     if task is None and options.missing != "refuse":  # what is missing from run records is an outcome of the model
-        worlds = worlds._replace(**{name: evidence(differences(trials.filled(everything, for_candidate)),
+        worlds = worlds._replace(**{name: evidence(differences(trials.filled(as_read, for_candidate)),
                                                    pair.score_range)
                                     for name, for_candidate in (("against", False), ("favour", True))})
     comparison = {
         "comparison_version": COMPARISON_VERSION, "resamples": RESAMPLES, "seed": options.seed,
-        **figures(everything, pair, found, named, options),
+        **figures(as_read, pair, diffs, slice_cases, options),
         "tool_version": files.TOOL_VERSION, "task": task,
         "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
         "score_range": list(pair.score_range), "missing": options.missing, "excluded": excluded,
@@ -366,21 +366,21 @@ def compare_pair(everything: Pair, options: Options = Options(), task: Any = Non
         "decision": decide.decision(worlds, options.limits, any(case.source is not None for case in pair.cases),
                                     [row["case_id"] for rule in must_pass for row in rule["failed"]]
                                     if must_pass else None),
-        "measures": measure_figures(pair, found, latency),
+        "measures": measure_figures(pair, diffs, latency),
     }
-    comparison["warnings"] = caution.warnings(comparison, pair, found.group_of, temperatures)
+    comparison["warnings"] = caution.warnings(comparison, pair, diffs.group_of, temperatures)
     return dict(rounded(comparison, places=trials.shown_places(*pair.score_range)))
 
 
-def figures(everything: Pair, pair: Pair, found: Differences, named: dict[tuple[str, str], list[int]],
+def figures(as_read: Pair, pair: Pair, diffs: Differences, slice_cases: dict[tuple[str, str], list[int]],
             options: Options) -> dict[str, Any]:
     """Return what the two runs show, overall, by slice and by case, beside what is decided."""
     unpaired = trials.unpaired_reason(pair)
     scores = [[[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides]
     kept = {case.id for case in pair.cases}
     unscored = {}
-    for name, side in zip(trials.SIDES, everything.sides, strict=True):
-        counts = zip(everything.cases, decide.incomplete_per_case(side.trials), strict=True)
+    for name, side in zip(trials.SIDES, as_read.sides, strict=True):
+        counts = zip(as_read.cases, decide.incomplete_per_case(side.trials), strict=True)
         unscored[name] = [count for case, count in counts if case.id in kept]
     luck = chance.shared_luck(pair, not unpaired)
     sample = chance.very_cases(pair, not unpaired, luck)
@@ -388,13 +388,13 @@ def figures(everything: Pair, pair: Pair, found: Differences, named: dict[tuple[
     # One generator serves them all, in this order: the published figures depend on it.
     drawn = max(sum(map(len, side)) for side in scores) <= MOST_DRAWN
     stream = IndexStream(options.seed) if drawn else None
-    overall = overall_figures(found, scores, unpaired, stream)
-    slices, adjusted_method, compared = slice_figures(found, named, unscored, sample, stream)
+    overall = overall_figures(diffs, scores, unpaired, stream)
+    slices, adjusted_method, compared = slice_figures(diffs, slice_cases, unscored, sample, stream)
     overall["these_cases"] = chance.these_cases(sample, range(len(pair.cases)), overall["difference"])
 
     pairs, passes = None if unpaired else trial_pairs(pair), chance.pass_counts(*scores)
     lengths = {len(case) for side in scores for case in side}
-    groups = found.groups()
+    groups = diffs.groups()
     has_sources = any(case.source is not None for case in pair.cases)
     return {
         "case_set": pair.case_set, "trials": lengths.pop() if len(lengths) == 1 else None,
@@ -402,18 +402,18 @@ def figures(everything: Pair, pair: Pair, found: Differences, named: dict[tuple[
         "overall": overall,
         "trial_pairs": pairs, "trial_pairs_reason": unpaired or (None if pairs else "scores are not pass or fail"),
         "slices": slices,
-        "cases": [{"case_id": case.id, "baseline": found.baseline[i], "candidate": found.candidate[i],
-                   "source": case.source, "difference": Fraction(found.numerators[i], found.unit),
+        "cases": [{"case_id": case.id, "baseline": diffs.baseline[i], "candidate": diffs.candidate[i],
+                   "source": case.source, "difference": Fraction(diffs.numerators[i], diffs.unit),
                    "by_chance": passes and chance.by_chance(*passes[i])}
-                  for i, case in enumerate(pair.cases) if found.numerators[i]],
-        "sources": source_rows(pair, found), "slices_compared": compared, "adjusted_method": adjusted_method,
+                  for i, case in enumerate(pair.cases) if diffs.numerators[i]],
+        "sources": source_rows(pair, diffs), "slices_compared": compared, "adjusted_method": adjusted_method,
         "shared_luck": luck, "consistency": chance.consistency(pair),
         "changed_by_chance": chance.changed_by_chance(passes),
-        "noise_floor": chance.noise_floor(scores[0], found.group_of, options.limits, pair.score_range, options.seed),
-        **decide.planning(decide.Sample(found.numerators, found.unit, groups, scores[0], scores[1], not unpaired,
+        "noise_floor": chance.noise_floor(scores[0], diffs.group_of, options.limits, pair.score_range, options.seed),
+        **decide.planning(decide.Recorded(diffs.numerators, diffs.unit, groups, scores[0], scores[1], not unpaired,
                                         has_sources), options.limits.alpha, options.plan),
-        "incomplete": decide.incomplete(everything.baseline.trials, everything.candidate.trials, pair.score_range),
-        "nothing_moved": decide.nothing_moved(found.numerators, groups),
+        "incomplete": decide.incomplete(as_read.baseline.trials, as_read.candidate.trials, pair.score_range),
+        "nothing_moved": decide.nothing_moved(diffs.numerators, groups),
     }
 
 
@@ -423,7 +423,7 @@ def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseS
 
     An incomplete trial does not pass: it counts as zero and is reported apart.
     """
-    harness.compare(baseline, candidate, case_set, names)
+    harness.refuse_unlike_runs(baseline, candidate, case_set, names)
     pair = trials.from_records(baseline, candidate, case_set)
     return compare_pair(pair, options._replace(missing="zero"), baseline["manifest"]["task"],
                         (harness.temperature(baseline["manifest"]), harness.temperature(candidate["manifest"])),
@@ -461,7 +461,7 @@ def rounded(value: Any, key: str = "", places: int = 4) -> Any:
     """
     if value is None or isinstance(value, (str, int)):  # most values, and soonest told
         return value
-    if isinstance(value, (float, Fraction)):
+    if type(value) in (float, Fraction):  # isinstance() of a Fraction takes ten times as long, and these are many
         number = float(value)
         if key not in DECLARED:
             number = float(f"{number:.4g}") if key in SIGNIFICANT else round(number, places)
@@ -666,7 +666,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.stdout.flush()  # the result stands before the warnings about it
     told = [] if args.table else comparison["warnings"]  # the table has told them
     for line in (*verdict_lines(comparison), *(f"warning: {row['message']}; {row['advice']}" for row in told)):
-        files.tell(line)
+        files.print_stderr(line)
     decision = comparison["decision"]
     return 0 if decision["gate_met"] is not False else 3 if decision["gate_contradicted"] else 4
 

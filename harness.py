@@ -121,7 +121,7 @@ class Log(NamedTuple):
     torn: bytes  # what follows the last whole line
 
 
-Unit = tuple[str, int]  # a case's id and the number of a trial: one trial of a run
+TrialKey = tuple[str, int]  # a case's id and the number of a trial: one trial of a run
 
 
 def trial_seed(trial: int, case_id: str = "", rule: str = SEED_RULES[0]) -> int:
@@ -319,22 +319,22 @@ def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[st
     """
     rejected = outcome.get("error", {}).get("type") == "Rejection"
     to_reject = case.expected == REJECTED and task.rejection is not NoRejection
-    said: dict[str, bool] = {}
+    graded: dict[str, bool] = {}
     if rejected or to_reject and "error" not in outcome:
-        said = {"rejection": rejected and to_reject}
+        graded = {"rejection": rejected and to_reject}
     elif "error" not in outcome:
         try:
             task.check_answer(outcome["output"])
         except ValueError:
             return "incomplete", {}
         found = {name: grader(case.expected, outcome["output"]) for name, (_, grader) in task.graders.items()}
-        said = {name: bool(passes) for name, passes in found.items() if passes is not NotImplemented}
-    return verdict_of(said), said
+        graded = {name: bool(passes) for name, passes in found.items() if passes is not NotImplemented}
+    return verdict_of(graded), graded
 
 
-def verdict_of(said: dict[str, bool]) -> str:
+def verdict_of(graded: dict[str, bool]) -> str:
     """Return the verdict that follows from what the graders said, of whom none is asked where there is no answer."""
-    return "incomplete" if not said else "pass" if all(value is True for value in said.values()) else "fail"
+    return "incomplete" if not graded else "pass" if all(value is True for value in graded.values()) else "fail"
 
 
 # === Logs ===
@@ -403,7 +403,7 @@ def parse_log(data: bytes, where: str) -> Log:
     if rule not in SEED_RULES:
         raise RunError(f"{where}:1: seeds {rule!r:.40} is none of {', '.join(SEED_RULES)}; "
                        "use the version that wrote it")
-    trials: dict[Unit, dict[str, Any]] = {}
+    trials: dict[TrialKey, dict[str, Any]] = {}
     places: list[int] = []
     changed = end = None
     start = len(lines[0]) + 1
@@ -446,7 +446,7 @@ def _check_outcome(value: dict[str, Any], fields: dict[str, Any], where: str) ->
         check_fields(value["error"], {"type": TEXT, "message": TEXT}, f"{where}: error")
 
 
-def _add(trials: dict[Unit, dict[str, Any]], row: dict[str, Any], where: str, advice: str) -> None:
+def _add(trials: dict[TrialKey, dict[str, Any]], row: dict[str, Any], where: str, advice: str) -> None:
     unit = row["case_id"], row["trial"]
     if unit in trials:
         raise RunError(f"{where}: case {unit[0]!r} trial {unit[1]} is recorded twice; {advice}")
@@ -486,7 +486,7 @@ def refuse_changed(header: dict[str, Any], now: dict[str, Any], where: str) -> N
 # === Run records ===
 
 
-def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: dict[Unit, dict[str, Any]],
+def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: dict[TrialKey, dict[str, Any]],
                 logs: Sequence[Log] = ()) -> dict[str, Any]:
     """Return the run record of trials {(case id, trial): outcome with seed}: manifest, summary, a row a trial.
 
@@ -496,10 +496,10 @@ def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: d
     for case in case_set.of(header["splits"]):
         for trial in range(1, header["trials"] + 1):
             line = trials[case.id, trial]
-            verdict, said = grade(task, case, line)
-            came = "error" if "error" in line else "output"
+            verdict, graded = grade(task, case, line)
+            outcome = "error" if "error" in line else "output"
             results.append({"case_id": case.id, "split": case.split, "trial": trial, "seed": line["seed"],
-                            "verdict": verdict, "graders": said, came: line[came], "metadata": line["metadata"],
+                            "verdict": verdict, "graders": graded, outcome: line[outcome], "metadata": line["metadata"],
                             "elapsed_s": line.get("elapsed_s"), "at": line.get("at")})
     graders = {name: version for name, (version, _) in task.graders.items()}
     if task.rejection is not NoRejection:
@@ -544,7 +544,7 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, task_changed: boo
     _refuse_other(header, "case_set", case_set.name, case_set.sha256, logs[0].name)
     if not task_changed:
         _refuse_other(header, "task", task.name, task.sha256, logs[0].name)
-    trials: dict[Unit, dict[str, Any]] = {}
+    trials: dict[TrialKey, dict[str, Any]] = {}
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard", "workers"))
         for number, line in zip(log.lines, log.rows):
@@ -587,7 +587,7 @@ def _refuse_other(run: dict[str, Any], what: str, name: str, sha256: str, where:
                        + (" (replay --task-changed grades with the task of today)" if what == "task" else ""))
 
 
-def check_trials(units: Collection[Unit], case_ids: Sequence[str], trials: int, where: str,
+def check_trials(units: Collection[TrialKey], case_ids: Sequence[str], trials: int, where: str,
                  advice: str = "replay the whole log again") -> None:
     """Raise RunError unless units are trials 1 to `trials` of each case, and no other."""
     known = set(case_ids)
@@ -655,7 +655,7 @@ def check_record(record: dict[str, Any], where: str, case_set: CaseSet | None = 
     if case_set:
         _refuse_other(manifest, "case_set", case_set.name, case_set.sha256, where)
     expected = {case.id: case.expected for case in case_set.cases} if case_set else None
-    trials: dict[Unit, dict[str, Any]] = {}
+    trials: dict[TrialKey, dict[str, Any]] = {}
     seeds: dict[tuple[str, int], int] = {}
     for number, row in enumerate(record["results"], start=1):
         here = f"{where}: result {number}"
@@ -672,24 +672,24 @@ def check_record(record: dict[str, Any], where: str, case_set: CaseSet | None = 
 
 def _check_verdict(row: dict[str, Any], manifest: dict[str, Any], where: str, expected: Any) -> None:
     """Raise RunError unless a row's verdict follows from its graders, and a rejection from what the case expects."""
-    said, kind = row["graders"], row.get("error", {}).get("type")
+    graded, kind = row["graders"], row.get("error", {}).get("type")
     wanted = expected == REJECTED and "rejection" in manifest["graders"]
     if kind == "Rejection" or wanted and not kind:
-        asked = {"rejection": bool(kind) and (wanted if expected is not None else said.get("rejection"))}
+        asked = {"rejection": bool(kind) and (wanted if expected is not None else graded.get("rejection"))}
     else:
-        asked = {} if kind else {name: value for name, value in said.items() if name != "rejection" or not value}
-    if row["verdict"] != verdict_of(asked) or said != asked:
+        asked = {} if kind else {name: value for name, value in graded.items() if name != "rejection" or not value}
+    if row["verdict"] != verdict_of(asked) or graded != asked:
         raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(asked)!r} "
-                       f"({said!r:.80}); replay the log again")
-    if not all(name in manifest["graders"] and isinstance(value, bool) for name, value in said.items()):
-        raise RunError(f"{where}: graders {said!r:.80} are not of the manifest's, each true or false; "
+                       f"({graded!r:.80}); replay the log again")
+    if not all(name in manifest["graders"] and isinstance(value, bool) for name, value in graded.items()):
+        raise RunError(f"{where}: graders {graded!r:.80} are not of the manifest's, each true or false; "
                        "replay the log again")
     if row["split"] not in manifest["splits"]:
         raise RunError(f"{where}: split {row['split']!r:.40} is none of the run's splits, "
                        f"{' and '.join(manifest['splits'])}; replay the log again")
 
 
-def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet,
+def refuse_unlike_runs(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet,
             names: tuple[str, str] = ("baseline", "candidate")) -> None:
     """Raise RunError, by name and value, unless two run records were measured alike on this case set.
 

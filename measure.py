@@ -106,10 +106,10 @@ def short(value: float) -> str:
 # === The plain way: 95% intervals as their definitions say ===
 
 
-def plain_sampled(ks: Sequence[int], unit: int, resamples: int) -> Interval:
+def plain_sampled(numerators: Sequence[int], unit: int, resamples: int) -> Interval:
     """Return intervals.sampled_interval by one randrange a draw."""
-    rng, n = random.Random(SEED), len(ks)
-    sums = sorted(sum(ks[rng.randrange(n)] for _ in range(n)) for _ in range(resamples))
+    rng, n = random.Random(SEED), len(numerators)
+    sums = sorted(sum(numerators[rng.randrange(n)] for _ in range(n)) for _ in range(resamples))
     low, high = resamples // 40, math.ceil(resamples * 39 / 40) - 1
     return Fraction(sums[low], n * unit), Fraction(sums[high], n * unit)
 
@@ -218,7 +218,7 @@ def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Calla
         return [harness.load_cases(paths[0]), *map(harness.read_record, paths[1:])]
 
     def join() -> trials.Pair:
-        harness.compare(old, new, case_set)
+        harness.refuse_unlike_runs(old, new, case_set)
         return trials.apply_missing(trials.from_records(old, new, case_set), "zero")[0]
 
     def sampled(values: Sequence[int], grid: int) -> tuple[Callable[[], Any], Callable[[], Any], float]:
@@ -235,17 +235,17 @@ def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Calla
     yield "pair", join, None, 1
     pair = join()
     found = compare.differences(pair)
-    ks, unit, groups = found.numerators, found.unit, found.groups()
+    numerators, unit, groups = found.numerators, found.unit, found.groups()
     each = [int(after.score or 0) - int(before.score or 0)
             for one, other in zip(*(side.trials for side in pair.sides), strict=True)
             for before, after in zip(one, other, strict=True)]
-    yield ("sampled, by case", *sampled(ks, unit))
+    yield ("sampled, by case", *sampled(numerators, unit))
     yield ("sampled, by trial", *sampled(each, 1))
-    yield "exact, by case", lambda: intervals.exact_interval(ks, unit), every([(1, k) for k in ks]), 1
+    yield "exact, by case", lambda: intervals.exact_interval(numerators, unit), every([(1, k) for k in numerators]), 1
     yield "by source", lambda: intervals.source_interval(groups, unit), every(groups), 1
     yield ("sign-flip", lambda: intervals.sign_flip(groups, unit),
            (lambda: plain_sign_flip(groups, unit)) if 6 <= len(groups) <= 16 else None, 1)
-    unscored = dict.fromkeys(trials.SIDES, [0] * len(ks))
+    unscored = dict.fromkeys(trials.SIDES, [0] * len(numerators))
     sample = chance.very_cases(pair, True, chance.shared_luck(pair, True))
     named = trials.slices(pair)[0]
     yield "slices", lambda: compare.slice_figures(found, named, unscored, sample, IndexStream(SEED)), None, 1
@@ -341,7 +341,7 @@ class Kind(NamedTuple):
 EITHER_WAY = moves(("-0.2", 1), ("0.4", 1))
 ALL_OF_A_TENTH, ALWAYS, SINGLE = moves(("-1", 1), ("0", 9)), (Fraction(1),), (("equal", 1), ("unequal", 1))
 CEILING = Fraction(9, 10), Fraction(19, 20), Fraction(1)
-KINDS = (
+WORLDS = (
     Kind("A/A: nothing moves", moves(("0", 1))),
     Kind("cases move -0.2 or +0.4", EITHER_WAY, False),
     Kind("sources move -0.2 or +0.4", EITHER_WAY),
@@ -362,7 +362,7 @@ def draw_world(kind: Kind, sizes: Sequence[int], count: int, rng: random.Random)
     """Return a world of this kind that has sources of these sizes and `count` trials a case."""
     steps, weights = zip(*((float(move), weight) for move, weight in kind.moves), strict=True)
     luck = [[rng.choice((-kind.luck, kind.luck)) for _ in range(count)] for _ in range(2)]
-    ks: list[int] = []
+    numerators: list[int] = []
     groups: list[tuple[int, int]] = []
     each: list[int] = []
     passed: list[Fraction] = []  # the baseline's share by source
@@ -376,10 +376,10 @@ def draw_world(kind: Kind, sizes: Sequence[int], count: int, rng: random.Random)
                 old = rng.random() < before + one
                 each.append((rng.random() < after + other) - old)
                 passes += old
-            ks.append(sum(each[-count:]))
-        groups.append((size, sum(ks[-size:])))
+            numerators.append(sum(each[-count:]))
+        groups.append((size, sum(numerators[-size:])))
         passed.append(Fraction(passes, size * count))
-    return ks, each, decide.Evidence(groups, count, max(passed), 1 - min(passed))
+    return numerators, each, decide.Evidence(groups, count, max(passed), 1 - min(passed))
 
 
 def wrong_claims(kind: Kind) -> set[str]:
@@ -408,9 +408,9 @@ def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: st
     made: Counter[str] = Counter()
     limits, wrong, truth = decide.Limits(margin=kind.margin), wrong_claims(kind), kind.truth
     for _ in range(worlds):
-        ks, each, evidence = draw_world(kind, sizes, count, rng)
+        numerators, each, evidence = draw_world(kind, sizes, count, rng)
         if len(sizes) <= MOST_COVERED:
-            found = {"by case": intervals.exact_interval(ks, count).interval,
+            found = {"by case": intervals.exact_interval(numerators, count).interval,
                      "by source": resampled_sources(evidence.groups, count, rng),
                      "by trial": intervals.exact_interval(each, 1).interval}
             held.update({name: ends[0] <= truth <= ends[1] for name, ends in found.items() if ends})
@@ -466,7 +466,7 @@ def error(count: int, worlds: int) -> float:
 
 def cmd_coverage(args: argparse.Namespace) -> int:
     coverage, claimed = [], []
-    for kind, number in itertools.product(KINDS, args.groups):
+    for kind, number in itertools.product(WORLDS, args.groups):
         made: Counter[str] = Counter()
         for name in dict.fromkeys(name for name, _ in kind.shapes):
             sizes, sides = list(itertools.islice(itertools.cycle(SIZES[name]), number)), []

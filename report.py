@@ -44,7 +44,7 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> tuple[lis
         return [], []
     baseline, candidate = map(harness.read_record, args.runs)
     case_set = harness.load_cases(args.cases)
-    harness.compare(baseline, candidate, case_set, args.runs)
+    harness.refuse_unlike_runs(baseline, candidate, case_set, args.runs)
     pair = trials.from_records(baseline, candidate, case_set)
     made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
     stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in words.SIDES]

@@ -357,10 +357,10 @@ def consistency(pair: Pair) -> Record:
     number of trials the mean over cases of C(passes, k) / C(T, k), the chance that k trials all pass (Yao et al. 2024,
     arXiv:2406.12045). newly_unsteady are the cases that pass sometimes, and did not before; newly_steady the reverse.
 
-    >>> from core.trials import Case, Side
+    >>> from core.trials import ComparedCase, Side
     >>> one, other = (Side({}, [[Trial(t, score, None, None, {}, None) for t, score in enumerate(scores)]], [])
     ...               for scores in ([1, 1, 1], [1, 0, 1]))
-    >>> consistency(Pair([Case("a", None, ())], one, other, (0, 1), {}, []))["newly_unsteady"]
+    >>> consistency(Pair([ComparedCase("a", None, ())], one, other, (0, 1), {}, []))["newly_unsteady"]
     ['a']
     """
     counts = [[(sum(trial.score == pair.score_range[1] for trial in case), len(case)) for case in side.trials]

@@ -5,7 +5,7 @@
 
 Numbers in, a dict out for each key that `comparison.json` holds beside its intervals: exact or full floats, compare.py
 rounds. Reads, writes and prints nothing. Shapes throughout: the difference of case i (candidate minus baseline) is
-ks[i] / unit; `groups` is (cases, sum of ks) of each source; without sources each case is its own group. `baseline` and
+numerators[i] / unit; `groups` is (cases, sum of numerators) of each source; without sources each case is its own group. `baseline` and
 `candidate` hold the scores (int, Fraction) of each case's trials, in order.
 """
 
@@ -268,7 +268,7 @@ def _one_more_or_missing(record: Record, claim: str) -> str:
     return "it does not hold if what is missing is graded against it: record that again"
 
 
-def nothing_moved(ks: list[int], groups: Groups) -> Record | None:
+def nothing_moved(numerators: list[int], groups: Groups) -> Record | None:
     """Return what a comparison without any difference still excludes; None where some case differs.
 
     If more than excluded_share of all sources changed visibly, none of these would have with less than 5% chance
@@ -277,7 +277,7 @@ def nothing_moved(ks: list[int], groups: Groups) -> Record | None:
     >>> nothing_moved([0, 0, 0], [(2, 0), (1, 0)])
     {'groups': 2, 'excluded_share': 0.7763932022500211}
     """
-    return None if any(ks) else {"groups": len(groups), "excluded_share": 1 - 0.05 ** (1 / len(groups))}
+    return None if any(numerators) else {"groups": len(groups), "excluded_share": 1 - 0.05 ** (1 / len(groups))}
 
 
 # === How many more would settle it? ===
@@ -384,27 +384,28 @@ def _whole(value: Number) -> int:
 # === Where does the noise come from, and what to record next? ===
 
 class _Noise(NamedTuple):
-    """The variance of the mean difference is by_source + one / cases; one, that of a case, is steady + sampling / T.
+    """The variance of the mean difference is by_source + one_case / cases; one_case, that of a case, is
+    between_cases + sampling / T.
 
-    With a single trial a case only their sum is known: steady and sampling are None.
+    With a single trial a case only their sum is known: between_cases and sampling are None.
     """
     cases: int
     groups: int
     by_source: float
-    one: float
-    steady: float | None
+    one_case: float
+    between_cases: float | None
     sampling: float | None
 
     def half_width(self, sources: float, cases: float, trials: float) -> float:
         """Return the 95% half-width with so many times the sources, the cases of each source, and the trials."""
-        steady = self.one if self.steady is None else self.steady
-        one = steady + (self.one - steady) / trials
-        return Z_95 * math.sqrt((self.by_source + one / self.cases / cases) / sources)
+        between_cases = self.one_case if self.between_cases is None else self.between_cases
+        one_case = between_cases + (self.one_case - between_cases) / trials
+        return Z_95 * math.sqrt((self.by_source + one_case / self.cases / cases) / sources)
 
 
-class Sample(NamedTuple):
+class Recorded(NamedTuple):
     """What planning looks at: the differences by case and source, the scores they come from, and how those pair."""
-    ks: list[int]
+    numerators: list[int]
     unit: int
     groups: Groups
     baseline: Scores
@@ -413,7 +414,7 @@ class Sample(NamedTuple):
     has_sources: bool
 
 
-def planning(sample: Sample, alpha: Number = Fraction(1, 40), target: Number | None = None) -> Record:
+def planning(sample: Recorded, alpha: Number = Fraction(1, 40), target: Number | None = None) -> Record:
     """Return "variance", "half_width", "plan" (None without a target half-width) and "detectable_difference".
 
     Model: difference of a case = mean + source + case + sampling / T. Moments of the one-way layout with unequal groups
@@ -436,14 +437,14 @@ def planning(sample: Sample, alpha: Number = Fraction(1, 40), target: Number | N
     plan: Record = {"half_width": target, "source_groups": None, "cases": None, "trials": None, "reason": reason}
     stuck: list[str] = []
     if noise:
-        widths = {name: None if noise.steady is None and "trials" in name else noise.half_width(*times)
+        widths = {name: None if noise.between_cases is None and "trials" in name else noise.half_width(*times)
                   for name, times in WIDTHS.items()}
-        wanted = [("cases", noise.groups if sample.has_sources else MIN_GROUPS, noise.one, noise.by_source)]
+        wanted = [("cases", noise.groups if sample.has_sources else MIN_GROUPS, noise.one_case, noise.by_source)]
         if sample.has_sources:
-            spread = (noise.by_source + noise.one / noise.cases) * noise.groups
+            spread = (noise.by_source + noise.one_case / noise.cases) * noise.groups
             wanted.append(("source_groups", MIN_GROUPS, spread, 0.0))
-        if noise.sampling is not None and noise.steady is not None:
-            wanted.append(("trials", 1, noise.sampling / noise.cases, noise.by_source + noise.steady / noise.cases))
+        if noise.sampling is not None and noise.between_cases is not None:
+            wanted.append(("trials", 1, noise.sampling / noise.cases, noise.by_source + noise.between_cases / noise.cases))
         for name, least, shrinking, staying in wanted:
             room = (target or 0) ** 2 - Z_95 ** 2 * staying
             if room > 0:
@@ -459,10 +460,10 @@ def planning(sample: Sample, alpha: Number = Fraction(1, 40), target: Number | N
                 t_quantile(float(share), len(sample.groups) - 1) for share in (1 - alpha, POWER))}
 
 
-def _variance(sample: Sample) -> tuple[Record, _Noise | None, list[str]]:
+def _variance(sample: Recorded) -> tuple[Record, _Noise | None, list[str]]:
     """Return "variance", its parts to plan from (None where there is no spread), and why figures are missing."""
-    ks, unit, groups, baseline, candidate, paired, has_sources = sample
-    n, number, total, squares = len(ks), len(groups), sum(ks), sum(k * k for k in ks)
+    numerators, unit, groups, baseline, candidate, paired, has_sources = sample
+    n, number, total, squares = len(numerators), len(groups), sum(numerators), sum(k * k for k in numerators)
     found: Record = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
                                  "standard_error_source", "design_effect"))
     if n < 2:
@@ -494,9 +495,9 @@ def _variance(sample: Sample) -> tuple[Record, _Noise | None, list[str]]:
         sides = [[[y - x for x, y in zip(b, c, strict=True)] for b, c in zip(baseline, candidate, strict=True)]]
     if all(any(len(scores) > 1 for scores in side) for side in sides):
         sampling, part = (sum(figures) for figures in zip(*map(_sampling, sides), strict=True))
-        steady = max(0.0, one - part)
-        found |= {"between_cases": steady, "sampling": sampling}
-        noise = _Noise(n, number, float(by_source), float(one), steady, sampling * min(1, one / part) if part else 0.0)
+        between_cases = max(0.0, one - part)
+        found |= {"between_cases": between_cases, "sampling": sampling}
+        noise = _Noise(n, number, float(by_source), float(one), between_cases, sampling * min(1, one / part) if part else 0.0)
     else:
         reasons.append("one trial a case: the sampling part is not known")
         noise = _Noise(n, number, float(by_source), float(one), None, None)

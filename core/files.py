@@ -330,14 +330,14 @@ class Appender:
         torn = found[kept:]
         self.data += lines[:kept]
         if torn:
-            aside = f"{self.path}.torn"
-            other = os.open(aside, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW,
+            torn_path = f"{self.path}.torn"
+            other = os.open(torn_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW,
                             stat.S_IMODE(os.fstat(self._file).st_mode))
             with open(other, "wb") as file:
                 _write_all(file.fileno(), torn.removesuffix(b"\n") + b"\n")
-            _sync_folder(aside)
+            _sync_folder(torn_path)
             self._take_back()  # only now: killed in between, it is aside twice, and never lost
-            tell(f"{self.path}: its last {len(torn)} bytes were not finished, and were moved into {aside}")
+            print_stderr(f"{self.path}: its last {len(torn)} bytes were not finished, and were moved into {torn_path}")
         elif kept > len(found):
             _write_all(self._file, b"\n")
         if not found:
@@ -445,7 +445,7 @@ def line_of(text: str) -> str:
     return clean(" ".join(text.splitlines()))
 
 
-def tell(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Print a line on stderr, cleaned."""
     print(line_of(text), file=sys.stderr)
 
@@ -521,20 +521,20 @@ def run_command(main: Callable[[], int]) -> int:
             raise RuntimeError("what this command called wanted to exit") from stopped
         status = int(stopped.code or 0)
     except (CaseError, RunError) as error:
-        tell(f"error: {error}")
+        print_stderr(f"error: {error}")
         status = 1
     except KeyboardInterrupt:
-        tell("interrupted")
+        print_stderr("interrupted")
         status = 130
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        tell(f"error: {error.strerror}; free disk space")
+        print_stderr(f"error: {error.strerror}; free disk space")
         status = 1
     sys.stdout.flush()
     failure = getattr(getattr(sys.stdout, "buffer", None), "failure", None)
     if failure and status != 130:
-        tell(f"error: cannot write the output: {failure.strerror}; free disk space")
+        print_stderr(f"error: cannot write the output: {failure.strerror}; free disk space")
         status = 1
     sys.stderr.flush()
     return status

@@ -256,8 +256,8 @@ class _Nodes:
 
     def __init__(self, reach: float, blur: float) -> None:
         self.cycle, self.blur = 2 * math.ceil(reach / 2 + 1), blur if blur > NO_BLUR else 0.0
-        self.turn = 2 * math.pi / self.cycle
-        self.count = math.ceil(6.5 / (blur * self.turn)) if self.blur else self.cycle // 2     # 1e-9 is left beyond
+        self.angle = 2 * math.pi / self.cycle
+        self.count = math.ceil(6.5 / (blur * self.angle)) if self.blur else self.cycle // 2     # 1e-9 is left beyond
 
     def weight(self, w: float) -> float:
         return math.exp(-(w * self.blur) ** 2 / 2) / (self.cycle * math.sin(w / 2))
@@ -327,13 +327,13 @@ class _Inverted(_Halves):
                  for count, total, size in zip(times, self.totals.parts, self.sizes.parts)]
         waves, node = [], 0
         while node < nodes.count:
-            w = (node + 0.5) * nodes.turn
+            w = (node + 0.5) * nodes.angle
             mean = sum([cmath.rect(weight, w * total + turn) for weight, total, turn in terms])
             node += 1
             if (size := abs(mean)) > still:
                 waves.append((w, mean ** draws * nodes.weight(w)))
             else:                                               # it grows no faster with w than the mean |total|
-                node += int((still - size) / self.totals.mean_part / nodes.turn)
+                node += int((still - size) / self.totals.mean_part / nodes.angle)
         return waves
 
     def _by_size(self, blur: float) -> list[list[_Wave]]:
@@ -588,7 +588,7 @@ def _inverted(sizes: Sequence[int], reach: int, coarse: int) -> float:
     if bound < SMALLEST_TAIL:
         return bound
     nodes = _Nodes(gap + min(total, 7 * math.sqrt(squares)), coarse * FLIP_BLUR * total)
-    waves = [((node + 0.5) * nodes.turn, 1.0) for node in range(nodes.count)]
+    waves = [((node + 0.5) * nodes.angle, 1.0) for node in range(nodes.count)]
     for half, times in halves:
         waves = [(w, product) for w, value in waves if abs(product := value * math.cos(w * half) ** times) > NEGLIGIBLE]
     share = 0.5 - _above([(w, value * nodes.weight(w)) for w, value in waves], -gap)

@@ -33,6 +33,7 @@ KEYS = (
      "run lm_eval with --log_samples, and give the samples_*.jsonl to convert.py lm-eval"),
     ("cases", "a case set", "give it with --cases"),
 )
+ENOUGH = {"log_version", "manifest", "comparison_version"}  # keys that tell what a file is before all is read
 TABLE = "{convert} table {path} --case COLUMN --score COLUMN {out}"
 TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
 
@@ -49,6 +50,8 @@ def outermost_keys(text: str) -> list[str]:
         depth += (mark == "{" or mark == "[" and depth > 0) - (mark in "}]")
         if depth == 1 and token[2]:
             keys.append(token[1])
+            if token[1] in ENOUGH:  # a run record goes on for megabytes
+                break
         elif depth < 1 and mark == "}":
             break
     return keys

@@ -2,7 +2,7 @@
 
     $ printf '{"task_id": "c1", "seed": 0, "config": "%s", "score": 1}\\n' v1 v2 > trials.jsonl
     $ python3 -c "from core import trials; print(trials.read_trial_logs([(None, 'trials.jsonl')], 'v1', 'v2').cases)"
-    [Case(id='c1', source=None, tags=(), input=None)]
+    [ComparedCase(id='c1', source=None, tags=(), input=None)]
 
 `from_records` reads two run records, `read_trial_logs` the plain logs of any other harness, a row a trial. Both give
 a Pair, and nothing after it asks where the scores came from. `check_row` holds the rules of a row, `Known` those of
@@ -57,7 +57,7 @@ class Trial(NamedTuple):
     at: str | None
 
 
-class Case(NamedTuple):
+class ComparedCase(NamedTuple):
     id: str
     source: str | None
     tags: tuple[tuple[str, str], ...]  # sorted (tag, value) pairs; the source is none of them
@@ -71,7 +71,7 @@ class Side(NamedTuple):
 
 
 class Pair(NamedTuple):
-    cases: list[Case]
+    cases: list[ComparedCase]
     baseline: Side
     candidate: Side
     score_range: tuple[Score, Score]
@@ -457,15 +457,15 @@ class _Rows:
             self.unexplained.append(where)
         self.trials[side].setdefault(row.id, []).append(row.trial)
 
-    def cases(self) -> list[Case]:
+    def cases(self) -> list[ComparedCase]:
         """Return the cases in the order of their ids (code points): that of the rows may differ from file to file."""
         cases = []
         for case_id in sorted(self.trials["baseline"] | self.trials["candidate"]):
             cluster, tags, asked, _ = self.known.facts[case_id][0]
-            cases.append(Case(case_id, cluster, tags or (), asked))
+            cases.append(ComparedCase(case_id, cluster, tags or (), asked))
         return cases
 
-    def notes(self, cases: Sequence[Case]) -> list[dict[str, str]]:
+    def notes(self, cases: Sequence[ComparedCase]) -> list[dict[str, str]]:
         """Return what was decided in reading; broken lines are taken as left out."""
         kinds = [[self.known.kinds.get((side, case.id), (None,))[0] for side in SIDES] for case in cases]
         mixed = [case.id for case, kind in zip(cases, kinds) if True in kind and False in kind]
@@ -561,7 +561,7 @@ def from_records(baseline: dict[str, Any], candidate: dict[str, Any], case_set: 
     Cases are those of the runs' splits in the case file's order, trials ascending; a case's source is its tag `source`.
     """
     members = case_set.of(baseline["manifest"]["splits"])
-    cases = [Case(case.id, case.tags.get("source"), tuple(sorted(
+    cases = [ComparedCase(case.id, case.tags.get("source"), tuple(sorted(
         (tag, value) for tag, value in case.tags.items() if tag != "source"))) for case in members]
     sides = []
     for record in (baseline, candidate):
@@ -670,7 +670,7 @@ def filled(pair: Pair, for_candidate: bool) -> Pair:
     return pair._replace(cases=[pair.cases[i] for i in there], baseline=sides[0], candidate=sides[1])
 
 
-def _gaps(cases: Sequence[Case], name: str, side: Side) -> list[str]:
+def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> list[str]:
     """Return what a side lacks, in words: cases without a trial, trials without a score."""
     absent = [case.id for case, trials in zip(cases, side.trials) if not trials]
     unscored = [f"{case.id} seed {trial.seed}: {trial.reason}"

@@ -29,7 +29,7 @@ EXAMPLE = "v1=logs/old.eval v2=logs/new.eval --scorer match"
 VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 # What inspect_ai.scorer.value_to_float makes of text; what it cannot read counts 0 there, and is not scored here.
 WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "true": 1, "no": 0, "false": 0}
-KINDS: dict[type, str] = {str: "text", list: "lists", dict: "objects"}
+WORDS_FOR: dict[type, str] = {str: "text", list: "lists", dict: "objects"}
 MOST_BYTES = 2**28  # of one member of a zip
 ZSTANDARD = 93  # a zip's number for the compression that newer versions of Inspect use
 
@@ -42,13 +42,13 @@ def options(option: Callable[..., Any]) -> None:
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
     entries = read_log(path)
     header = next(entries)[1]
-    log = Log(versioned(path, header.get("version"), VERSIONS, rows), header, args, rows)
+    log = EvalLog(versioned(path, header.get("version"), VERSIONS, rows), header, args, rows)
     for place, sample in entries:
         yield log.sample(sample, f"{log.where}: {place}")
     log.check()
 
 
-class Log:
+class EvalLog:
     """What the samples of a log have in common, and what was seen of them."""
 
     def __init__(self, where: str, header: dict[str, Any], args: argparse.Namespace, rows: Rows):
@@ -116,7 +116,7 @@ class Log:
             named = {f"{name}/{key}": parts[key] for key in parts} if isinstance(parts, dict) else {name: parts}
             values |= {key: (value, item) for key, value in named.items()}
         for name, (value, _) in values.items():
-            kind = "numbers" if score_of(value, self.rows.words)[0] is not None else KINDS.get(type(value))
+            kind = "numbers" if score_of(value, self.rows.words)[0] is not None else WORDS_FOR.get(type(value))
             self.kinds.setdefault(name, set()).update([kind] if kind else [])
         # A score that is no number as a whole stands under the scorer's own name.
         chosen = self.args.scorer or next((name for name in values if "numbers" in self.kinds[name]), "")

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from core.files import RunError, json_line, tell
+from core.files import RunError, json_line, print_stderr
 from core.trials import check_row, kept_text, listed, repeats
 
 LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
@@ -55,7 +55,7 @@ class Rows:
     def __init__(self, file: TextIO, args: argparse.Namespace, words: Mapping[str, float]):
         self.file, self.args, self.words = file, args, {**words, **dict(args.map or ())}
         self.notes: Counter[str] = Counter()  # by text: how many trials it is about, 0 where it does not count them
-        self.aside: dict[str, list[float]] = {}  # tokens and cost that are not the system's, by whose they are
+        self.others_use: dict[str, list[float]] = {}  # tokens and cost that are not the system's, by whose they are
         self._config: str | None = None  # that a file is named by
         self._places: dict[tuple[str, int, int | str], str] = {}  # by config, number of the case, and seed
         self._cases: dict[tuple[Any, ...], int] = {}  # the number of a case, by its own id or by all that it asks
@@ -73,7 +73,7 @@ class Rows:
     def set_aside(self, whose: str, tokens: float | None, cost_usd: float | None = None) -> None:
         """Add tokens and cost that are not the system's to what a note tells of them."""
         if tokens or cost_usd:
-            sums = self.aside.setdefault(whose, [0, 0])
+            sums = self.others_use.setdefault(whose, [0, 0])
             sums[:] = sums[0] + (tokens or 0), sums[1] + (cost_usd or 0)
 
     def add(self, sample: Sample) -> None:
@@ -163,13 +163,13 @@ class Rows:
             sys.stdout.write(f"{heads[int(number)]}, {row[1:-2]}{tails[int(number)]}}}\n")
         sys.stdout.flush()
         for text, count in self.notes.items():
-            tell(f"note: {text}" + f" (trials: {count})" * (count > 0))
-        for whose, (tokens, cost_usd) in self.aside.items():
-            tell(f"note: not counted, for it is not the system's: {whose}: tokens {tokens}, cost {cost_usd:.4g} USD")
+            print_stderr(f"note: {text}" + f" (trials: {count})" * (count > 0))
+        for whose, (tokens, cost_usd) in self.others_use.items():
+            print_stderr(f"note: not counted, for it is not the system's: {whose}: tokens {tokens}, cost {cost_usd:.4g} USD")
         for reason, names in self._unfit.items():
-            tell(f"note: no tags, for {reason}: {listed(names, 20)}")
+            print_stderr(f"note: no tags, for {reason}: {listed(names, 20)}")
         for config, count in Counter(config for config, _, _ in self._places).items():
-            tell(f"note: trials of config {config!r}: {count}")
+            print_stderr(f"note: trials of config {config!r}: {count}")
 
     def _heads(self) -> list[str]:
         """Return how the rows of each case begin: with its own id, or with what it asks and the digest of that."""

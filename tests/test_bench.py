@@ -411,7 +411,7 @@ class FaultTest(Folder):
         self.assertEqual(len(set(seeds.values())), 9)
         record = harness.read_record(self.out)
         self.assertEqual((harness.read_log(self.log).header["seeds"], record["manifest"]["seeds"]), ("per-case",) * 2)
-        harness.compare(record, record, harness.load_cases(self.cases))
+        harness.refuse_unlike_runs(record, record, harness.load_cases(self.cases))
 
         whole = self.bytes()
         self.assert_refused(self.record("--resume"), "seeds", "per-case", "null")         # another rule, another run
@@ -425,7 +425,7 @@ class FaultTest(Folder):
         by_trial = harness.read_record(self.out)
         self.assertNotIn("seeds", by_trial["manifest"])
         with self.assertRaisesRegex(RunError, "with the same seeds"):
-            harness.compare(record, by_trial, harness.load_cases(self.cases))
+            harness.refuse_unlike_runs(record, by_trial, harness.load_cases(self.cases))
 
     def test_seeds_per_case_need_a_system_that_takes_the_rule(self):
         live = System()

@@ -10,7 +10,7 @@ import random
 import unittest
 
 from core import caution
-from core.trials import Case, Pair, Side
+from core.trials import ComparedCase, Pair, Side
 from tests.test_decide import side, trial
 
 
@@ -35,7 +35,7 @@ def quiet_comparison():
 
 
 def quiet_pair(notes=(), count=12):
-    cases = [Case(f"c{i}", None, ()) for i in range(count)]
+    cases = [ComparedCase(f"c{i}", None, ()) for i in range(count)]
     sides = [side(*([trial(i % 2, seed=t, output=f"{name}{i}{t}", at=f"2026-10-20T10:{t:02d}:{i:02d}Z")
                      for t in (1, 2, 3)] for i in range(count))) for name in "AB"]
     return Pair(cases, *sides, (0, 1), {}, list(notes))

@@ -17,7 +17,7 @@ from core import chance
 from core import decide
 from core import intervals
 from core.files import RunError
-from core.trials import Case, Pair, Side, Trial
+from core.trials import ComparedCase, Pair, Side, Trial
 from tests.test_decide import AIRLINE_GROUPS, AIRLINE_SCORES, decide_on, differences, grouped
 
 
@@ -110,7 +110,7 @@ def made_pair(baseline, candidate, outputs=None, shift=0, score_range=(0, 1), ta
     sides = [Side({}, [[Trial(1000 + t + by, score, None, outputs and outputs(name, i, t), {}, None)
                         for t, score in enumerate(case)] for i, case in enumerate(scores)], [])
              for name, scores, by in (("baseline", baseline, 0), ("candidate", candidate, shift))]
-    return Pair([Case(f"c{i}", None, tuple(tags)) for i in range(len(baseline))], *sides, score_range, {}, [])
+    return Pair([ComparedCase(f"c{i}", None, tuple(tags)) for i in range(len(baseline))], *sides, score_range, {}, [])
 
 
 def asked(pair, paired=True, cases=None):

@@ -33,7 +33,7 @@ def case(**case_input):
 class ChatTest(ServerTest):
     def setUp(self):
         super().setUp()
-        self.told = self.enterContext(mock.patch.object(chat, "tell"))
+        self.told = self.enterContext(mock.patch.object(chat, "print_stderr"))
 
     def system(self, name="fake:1b", task=TASK, prompt=None, cases=None, **options):
         system = harness.load_system(f"chat:{name}")

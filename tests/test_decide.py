@@ -353,7 +353,7 @@ class WorldsTest(unittest.TestCase):
 class PlanningTest(unittest.TestCase):
     def plan(self, baseline, candidate, members, target=None, paired=True, has_sources=True):
         ks, unit = differences(baseline, candidate)
-        sample = decide.Sample(ks, unit, grouped(ks, members), baseline, candidate, paired, has_sources)
+        sample = decide.Recorded(ks, unit, grouped(ks, members), baseline, candidate, paired, has_sources)
         return decide.planning(sample, target=target)
 
     def test_airline_standard_errors_as_an_independent_program_found_them(self):

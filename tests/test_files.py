@@ -196,7 +196,7 @@ from core import files
 
 def main(what, text):
     print(text * 5000)
-    files.tell("note")
+    files.print_stderr("note")
     if what == "usage":
         files.command_parser("a doc", "x").parse_args(["--nonsense"])
     if what == "help":
@@ -352,7 +352,7 @@ class CleanTest(unittest.TestCase):
         odd = "x\nerror: forged\x1b[2J\u202e"
         said = io.StringIO()
         with contextlib.redirect_stderr(said):
-            files.tell(odd)
+            files.print_stderr(odd)
             files.run_command(mock.Mock(side_effect=RunError(odd)))
             files.run_command(lambda: files.command_parser("", "x").parse_args([odd]))
         lines = said.getvalue().splitlines()

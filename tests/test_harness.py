@@ -914,7 +914,7 @@ class RecordTest(FolderTest):
                                 (4, {"output": BILLING, "verdict": "pass", "graders": {"category": True}})):
             record = forged(number, **changed)
             with self.subTest(number), self.assertRaisesRegex(RunError, wrong):
-                harness.compare(self.good, record, cases)
+                harness.refuse_unlike_runs(self.good, record, cases)
             self.refused("check", "record.json", "--cases", "cases.json", says="where its graders say")
         forged(0, error=REFUSED, verdict="fail", graders={"rejection": False})
         self.assertEqual(self.command("check", "record.json", "--cases", "cases.json")[0], 0)
@@ -939,9 +939,9 @@ class CompareTest(FolderTest):
         """Assert that the pair is refused, whichever side is the odd one."""
         self.candidate["summary"] = harness.summarize(self.candidate["results"])
         with self.assertRaises(RunError) as caught:
-            harness.compare(self.baseline, self.candidate, self.set, ("one.json", "two.json"))
+            harness.refuse_unlike_runs(self.baseline, self.candidate, self.set, ("one.json", "two.json"))
         with self.assertRaises(RunError):
-            harness.compare(self.candidate, self.baseline, self.set)
+            harness.refuse_unlike_runs(self.candidate, self.baseline, self.set)
         for words in says:
             self.assertIn(words, str(caught.exception))
 
@@ -950,7 +950,7 @@ class CompareTest(FolderTest):
         random.Random(0).shuffle(self.candidate["results"])
         self.candidate["manifest"] |= {"started_at": "x", "python": "x", "platform": "x", "server": None, "log": None,
                                        "settings": None, "system": SYSTEM | {"name": "other", "model": "another"}}
-        harness.compare(self.baseline, self.candidate, self.set)
+        harness.refuse_unlike_runs(self.baseline, self.candidate, self.set)
         self.assertEqual(self.baseline, before[0])
 
     def test_another_case_set(self):
@@ -1084,11 +1084,11 @@ class TaskChangedTest(FolderTest):
         self.assertEqual((manifest["task"]["sha256"], manifest["task_changed"]), (TASK.sha256, "0" * 64))
         self.assertEqual(harness.read_record("out.json")["results"], harness.read_record("record.json")["results"])
         case_set = harness.load_cases("cases.json")
-        harness.compare(harness.read_record("record.json"), harness.read_record("out.json"), case_set)  # one grading
+        harness.refuse_unlike_runs(harness.read_record("record.json"), harness.read_record("out.json"), case_set)  # one grading
         older = harness.read_record("record.json")
         older["manifest"]["task"] = old
         with self.assertRaisesRegex(RunError, "differ in task.sha256"):
-            harness.compare(older, harness.read_record("out.json"), case_set)
+            harness.refuse_unlike_runs(older, harness.read_record("out.json"), case_set)
 
     def test_where_the_task_is_the_same_nothing_is_said(self):
         self.assertEqual(self.command(*self.replay(), "--task-changed")[0], 0)

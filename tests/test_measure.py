@@ -20,7 +20,7 @@ from core import files
 import harness
 from core import intervals
 import measure
-from measure import KINDS, MARGIN
+from measure import WORLDS, MARGIN
 
 SIZED = [(1, 2), (3, -1), (2, 0), (3, 4), (6, 1), (1, -1), (2, 2)]
 
@@ -47,9 +47,9 @@ def printed(*argv):
 
 class PlainWayTest(unittest.TestCase):
     def test_plain_sampled_is_the_published_interval_draw_for_draw(self):
-        for ks, resamples in (([0, 0, 0, 1, 1, 3], 2000), ([-1, 0, 2] * 100, 90)):
-            fast = intervals.sampled_interval(ks, 5, intervals.IndexStream(measure.SEED), resamples).interval
-            self.assertEqual(measure.plain_sampled(ks, 5, resamples), fast)
+        for numerators, resamples in (([0, 0, 0, 1, 1, 3], 2000), ([-1, 0, 2] * 100, 90)):
+            fast = intervals.sampled_interval(numerators, 5, intervals.IndexStream(measure.SEED), resamples).interval
+            self.assertEqual(measure.plain_sampled(numerators, 5, resamples), fast)
 
     def test_plain_exact_by_hand_and_as_the_fast_one(self):
         # 4 resamples of [0, 1]: means 0, 1/2, 1/2, 1. Each end holds more than 2.5%.
@@ -57,8 +57,8 @@ class PlainWayTest(unittest.TestCase):
         self.assertEqual(measure.plain_exact([(2, 3)] * 4, 5), (Fraction(3, 10),) * 2)
         self.assertEqual(measure.plain_exact(SIZED, 5),
                          intervals.source_interval(SIZED, 5).interval)
-        ks = [0, 0, 1, -1, 0, 2, 0, 1]
-        self.assertEqual(measure.plain_exact([(1, k) for k in ks], 3), intervals.exact_interval(ks, 3).interval)
+        numerators = [0, 0, 1, -1, 0, 2, 0, 1]
+        self.assertEqual(measure.plain_exact([(1, k) for k in numerators], 3), intervals.exact_interval(numerators, 3).interval)
 
     def test_plain_sign_flip_by_hand_and_as_the_fast_one(self):
         # 6 groups: 64 patterns, so the smallest and the largest mean of any subset
@@ -69,38 +69,38 @@ class PlainWayTest(unittest.TestCase):
 class WorldTest(unittest.TestCase):
     def test_truth_is_the_mean_move(self):
         tenth, ceiling = Fraction(-1, 10), Fraction(-95, 1000)
-        self.assertEqual([kind.truth for kind in KINDS], [0, -tenth, -tenth, tenth, tenth / 2, tenth, ceiling, ceiling,
+        self.assertEqual([kind.truth for kind in WORLDS], [0, -tenth, -tenth, tenth, tenth / 2, tenth, ceiling, ceiling,
                                                           tenth, ceiling, tenth])
-        for kind in KINDS:
+        for kind in WORLDS:
             self.assertEqual(kind.margin, abs(kind.truth) or MARGIN)
 
     def test_no_move_leads_out_of_0_to_1(self):
-        for kind in KINDS:
+        for kind in WORLDS:
             for before, (move, _) in itertools.product(kind.before, kind.moves):
                 after = before + move * (before if kind.relative else 1)
                 for chance in (before, after):
                     self.assertTrue(-1e-12 <= chance - kind.luck and chance + kind.luck <= 1 + 1e-12, kind.name)
 
     def test_draw_world_adds_up_trials_to_cases_to_sources(self):
-        ks, each, evidence = measure.draw_world(KINDS[2], [2, 1, 3], 5, random.Random(1))
+        numerators, each, evidence = measure.draw_world(WORLDS[2], [2, 1, 3], 5, random.Random(1))
         self.assertEqual([size for size, _ in evidence.groups], [2, 1, 3])
-        self.assertEqual((ks, evidence.unit), ([sum(each[i:i + 5]) for i in range(0, 30, 5)], 5))
-        self.assertEqual([total for _, total in evidence.groups], [sum(ks[:2]), ks[2], sum(ks[3:])])
+        self.assertEqual((numerators, evidence.unit), ([sum(each[i:i + 5]) for i in range(0, 30, 5)], 5))
+        self.assertEqual([total for _, total in evidence.groups], [sum(numerators[:2]), numerators[2], sum(numerators[3:])])
         self.assertLessEqual(set(each), {-1, 0, 1})
-        sure = measure.draw_world(KINDS[4], [1] * 9, 1, random.Random(1))[2]
+        sure = measure.draw_world(WORLDS[4], [1] * 9, 1, random.Random(1))[2]
         self.assertEqual((sure.most_lost, sure.most_gained), (1, 0))
-        quarter = measure.draw_world(KINDS[8], [2] * 40, 1, random.Random(1))[2]
+        quarter = measure.draw_world(WORLDS[8], [2] * 40, 1, random.Random(1))[2]
         self.assertEqual((quarter.most_lost, quarter.most_gained), (1, 1))
 
     def test_draw_world_comes_near_the_truth_and_moves_sources_as_one(self):
         n, count = 3000, 10
-        for kind in KINDS:
-            ks, _, _ = measure.draw_world(kind, [2] * n, count, random.Random(5))
+        for kind in WORLDS:
+            numerators, _, _ = measure.draw_world(kind, [2] * n, count, random.Random(5))
             truth = float(kind.truth)
             # a source's mean has a standard deviation of at most 0.33 here; shared luck goes through all of them
             luck = kind.luck * (2 / count) ** 0.5
-            self.assertAlmostEqual(sum(ks) / (2 * n * count), truth, delta=4 * (0.33 / n ** 0.5 + luck))
-            first, second = ([k / count - truth for k in ks[start::2]] for start in (0, 1))
+            self.assertAlmostEqual(sum(numerators) / (2 * n * count), truth, delta=4 * (0.33 / n ** 0.5 + luck))
+            first, second = ([k / count - truth for k in numerators[start::2]] for start in (0, 1))
             together = sum(a * b for a, b in zip(first, second)) / n
             weights = sum(weight for _, weight in kind.moves)
             spread = sum(weight * (float(move) * (before if kind.relative else 1) - truth) ** 2
@@ -110,7 +110,7 @@ class WorldTest(unittest.TestCase):
                                        msg=kind.name)
 
     def test_shared_luck_moves_all_cases_of_a_trial(self):
-        _, each, _ = measure.draw_world(KINDS[-1], [1] * 2000, 8, random.Random(3))
+        _, each, _ = measure.draw_world(WORLDS[-1], [1] * 2000, 8, random.Random(3))
         sums = [sum(each[t::8]) / 2000 for t in range(8)]
         for trial in sums:                                 # -0.1, and the luck of either side
             self.assertLess(min(abs(trial + 0.1 - luck) for luck in (-0.2, 0, 0.2)), 0.05)
@@ -122,10 +122,10 @@ class WorldTest(unittest.TestCase):
             self.assertEqual(measure.wrong_claims(measure.Kind("", measure.moves((move, 1)))), wrong, move)
 
     def test_simulate_is_decided_by_its_seed(self):
-        runs = [measure.simulate(KINDS[1], [1, 2, 3] * 2, 5, 3, seed) for seed in ("a", "a", "b")]
+        runs = [measure.simulate(WORLDS[1], [1, 2, 3] * 2, 5, 3, seed) for seed in ("a", "a", "b")]
         self.assertEqual(runs[0], runs[1])
         self.assertEqual(len(runs[0][0]), 4)
-        worlds = [measure.draw_world(KINDS[1], [9], 5, random.Random(seed)) for seed in ("a", "b")]
+        worlds = [measure.draw_world(WORLDS[1], [9], 5, random.Random(seed)) for seed in ("a", "b")]
         self.assertNotEqual(*worlds)
 
     def test_simulate_in_worlds_without_noise_finds_the_truth_always(self):
@@ -139,7 +139,7 @@ class WorldTest(unittest.TestCase):
         self.assertEqual(made["none"] + made["worse"], 4)  # at the margin: the truth decides nothing
 
     def test_a_rare_loss_is_rarely_called_safe_though_the_interval_alone_says_so(self):
-        held, made = measure.simulate(KINDS[5], [1] * 9, 1, 60, "0")
+        held, made = measure.simulate(WORLDS[5], [1] * 9, 1, 60, "0")
         self.assertGreater(made["interval alone"], 12)     # 0.9^9 of the worlds show nothing at all
         self.assertEqual((made["not worse"], made["equivalent"], made["wrong"]), (0, 0, 0))
         self.assertLess(held["sign-flip"], 45)
@@ -153,7 +153,7 @@ class WorldTest(unittest.TestCase):
 
 class CommandTest(unittest.TestCase):
     def test_coverage_prints_three_tables(self):
-        with mock.patch.object(measure, "KINDS", (KINDS[0], KINDS[5])):
+        with mock.patch.object(measure, "WORLDS", (WORLDS[0], WORLDS[5])):
             status, (coverage, claimed, gains), stderr = printed("coverage", "--worlds", "2", "--groups", "6")
         self.assertEqual((status, stderr), (0, ""))
         self.assertEqual(coverage[0], ["world", "sources", "sizes", "trials", "by case", "by source", "sign-flip",
@@ -185,7 +185,7 @@ class CommandTest(unittest.TestCase):
             paths = measure.make_runs(folder, 50)
             case_set = harness.load_cases(paths[0])
             records = [harness.read_record(path) for path in paths[1:]]
-        harness.compare(*records, case_set)
+        harness.refuse_unlike_runs(*records, case_set)
         self.assertEqual([len(record["results"]) for record in records], [250, 250])
         sources = [case.tags["source"] for case in case_set.cases]
         self.assertEqual({len(case.tags) for case in case_set.cases}, {4})

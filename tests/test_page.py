@@ -244,7 +244,7 @@ class PageTest(unittest.TestCase):
             trials.Trial(seed, score, "timeout" if score is None else None, output, {}, None)
             for score, seed, output in side]], []) for name, side in (("old", left), ("new", right))]
         about = {"id": "c", "source": None, "tags": (), "input": None} | case
-        return trials.Pair([trials.Case(**about)], *sides, (0, 1), {}, [])
+        return trials.Pair([trials.ComparedCase(**about)], *sides, (0, 1), {}, [])
 
     def test_trial_logs_show_input_and_output_and_where_there_are_none_they_say_so(self):
         comparison = sample() | {"cases": []}

@@ -307,7 +307,7 @@ class RowsTest(LogTest):
         rows = [line(), line(seed=1, cluster="s1", tags=None), line(config="B", tags={"k": "x"}, cluster=None)]
         for order in (rows, rows[::-1]):
             pair = self.read(order)
-            self.assertEqual(pair.cases, [trials.Case("c0", "s1", (("k", "x"),))])
+            self.assertEqual(pair.cases, [trials.ComparedCase("c0", "s1", (("k", "x"),))])
             self.assertEqual([note["code"] for note in pair.notes], ["facts_on_some_rows"])
         self.assertIn("at a.jsonl:2", self.refused([*rows, line(config="B", seed=1, cluster="s2")]))
 
@@ -623,8 +623,8 @@ class RecordsTest(unittest.TestCase):
         candidate = self.record("new", {"a": ("pass", "pass"), "b": ("fail", "pass")}, log=None,
                                 shards=[{"name": f"{i}.jsonl", "sha256": "ef", "shard": f"{i}/2"} for i in (1, 2)])
         pair = trials.from_records(baseline, candidate, self.case_set)
-        self.assertEqual(pair.cases, [trials.Case("b", "s", (("lang", "en"), ("variant", "typo"))),
-                                      trials.Case("a", None, ())])
+        self.assertEqual(pair.cases, [trials.ComparedCase("b", "s", (("lang", "en"), ("variant", "typo"))),
+                                      trials.ComparedCase("a", None, ())])
         self.assertEqual(pair.baseline.trials[0], [
             Trial(1001, None, "TruncatedReply", None, {}, "now"),
             Trial(1002, 1, None, {"x": 1}, {"latency_s": 0.5, "tokens": 34}, "now")])

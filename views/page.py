@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
 from harness import CaseSet
-from views.words import NOT_MEASURED, SIDES, Draw, Row, Scale, Story, Table, Words, differing, ends_of, sentence
+from views.words import NOT_MEASURED, SIDES, Draw, TableRow, Scale, Story, Table, Words, differing, ends_of, sentence
 
 PAGE_ROWS = 1_000  # of a table
 OPENED_BYTES = 2_500_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -182,7 +182,7 @@ class _Plot:
 Opened = Callable[[str, Any], str]  # (a table's key, a row's key): the HTML that the row opens, or nothing
 
 
-def _row(table: Table, row: Row, plot: _Plot | None, inner: str) -> str:
+def _row(table: Table, row: TableRow, plot: _Plot | None, inner: str) -> str:
     """Return a table row; what it opens stands below its name."""
     name = f"<bdi>{_esc(row.cells[0])}</bdi>"
     if table.key == "sheet" and row.key:
@@ -206,7 +206,7 @@ def _table(story: Story, table: Table, opened: Opened) -> str:
     plot = _Plot(scale, story.edges) if scale else None
     kind = f"{table.key}{' plotted' * bool(plot)}{' texts' * ('baseline' in table.columns)}"
 
-    def framed(rows: Sequence[Row]) -> str:
+    def framed(rows: Sequence[TableRow]) -> str:
         first, left_out, last = ends_of(rows, PAGE_ROWS)
         body = "".join(_row(table, row, plot, opened(table.key, row.key)) for row in [*first, *last])
         head = _heads(table.columns[0]) + (plot.head() if plot else "") + _heads(*table.columns[1:])

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.files import clean
-from views.words import NOT_MEASURED, Draw, Row, Scale, Story, Table, ends_of, sentence, some
+from views.words import NOT_MEASURED, Draw, TableRow, Scale, Story, Table, ends_of, sentence, listing
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
@@ -81,19 +81,19 @@ def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> 
     return shown
 
 
-def notes(rows: Sequence[Row]) -> list[str]:
+def notes(rows: Sequence[TableRow]) -> list[str]:
     """Return a sentence for each different note, after the names of its rows."""
-    named: dict[str, list[str]] = {}
+    names_by_note: dict[str, list[str]] = {}
     for row in rows:
-        named.setdefault(row.note, []).append(row.cells[0])
-    return [f"{some(names)}: {note}." for note, names in named.items() if note]
+        names_by_note.setdefault(row.note, []).append(row.cells[0])
+    return [f"{listing(names)}: {note}." for note, names in names_by_note.items() if note]
 
 
 def is_figures(head: str) -> bool:
     return head.startswith(("#", "~"))
 
 
-def texts_line(row: Row) -> str:
+def texts_line(row: TableRow) -> str:
     """Return a row of texts as a line: one value where both sides share it."""
     return f"{row.cells[0]}: {' -> '.join(dict.fromkeys(filter(None, row.cells[1:])))}"
 
@@ -153,7 +153,7 @@ class _Screen:
         elif table.rows:
             self.grid(story, table)
         for summary, rows in table.folded:
-            self.say(f"{summary}: {some([row.cells[0] for row in rows])}.")
+            self.say(f"{summary}: {listing([row.cells[0] for row in rows])}.")
         for note in notes(table.rows[:TEXT_ROWS]):
             self.say(note)
 
@@ -186,7 +186,7 @@ class _Screen:
             self.lines.insert(len(self.lines) - len(last), said)
 
 
-def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[Row], glyphs: Sequence[str],
+def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], glyphs: Sequence[str],
               width: int) -> list[str]:
     """Return an axis, and below it what each row draws, in so many columns; zero is seen in every row."""
     left, line, right, middle, zero, crossed, border, _ = glyphs
@@ -279,7 +279,7 @@ def _md_table(table: Table, most: int) -> list[str]:
         lines = [f"**{_md(table.caption)}**", "", *(f"| {' | '.join(line)} |" for line in shown)] if rows else []
     lines += ["", f"{left_out} between the {len(first)} first and the {len(last)} last are left out here."] * bool(
         left_out)
-    return ["", *lines, *(f"\n{_md(summary)}: {_md(some([row.cells[0] for row in folded]))}."
+    return ["", *lines, *(f"\n{_md(summary)}: {_md(listing([row.cells[0] for row in folded]))}."
                           for summary, folded in table.folded)]
 
 

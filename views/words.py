@@ -29,10 +29,10 @@ Ends = Sequence[float] | None  # an interval's two ends, None where it is not me
 # === Names and numbers as text ===
 
 
-def many(number: object, noun: str) -> str:
+def count_of(number: object, noun: str) -> str:
     """Return a number with its noun.
 
-    >>> many(1, "case"), many(2, "case"), many(None, "case")
+    >>> count_of(1, "case"), count_of(2, "case"), count_of(None, "case")
     ('1 case', '2 cases', '? cases')
     """
     return f"{'?' if number is None else number} {noun}{'s' * (number != 1)}"
@@ -42,7 +42,7 @@ def sentence(text: str | None) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def some(names: Sequence[str]) -> str:
+def listing(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN_NAMES]) + (f" and {len(names) - SHOWN_NAMES} more" if names[SHOWN_NAMES:] else "")
 
 
@@ -93,9 +93,9 @@ def whole(value: Any, kind: Any, where: str = "comparison") -> Any:
     >>> whole({"b": 1, "z": 2}, {"a": {"x": "a number"}, "b": "a number", "c": ["text"]})
     {'a': {'x': None}, 'b': 1, 'c': []}
     """
-    named = "an object" if isinstance(kind, dict) else "a list" if isinstance(kind, list) else kind
+    kind_name = "an object" if isinstance(kind, dict) else "a list" if isinstance(kind, list) else kind
     if value is not None and not (FITS[kind](value) if isinstance(kind, str) else isinstance(value, type(kind))):
-        raise RunError(f"{where} is {value!r:.60}, not {named}; make the comparison again with compare.py")
+        raise RunError(f"{where} is {value!r:.60}, not {kind_name}; make the comparison again with compare.py")
     if isinstance(kind, list):
         return [whole(inner, kind[0], f"{where}[{i}]") for i, inner in enumerate(value or ())]
     if isinstance(kind, dict):
@@ -149,7 +149,7 @@ class Draw(NamedTuple):
         return [*(self.ends or ()), *self.dots, *([] if self.point is None else [self.point])]
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     cells: list[str]  # a text a column
     note: str = ""  # small print to the first cell
     draw: Draw | None = None
@@ -162,8 +162,8 @@ class Table(NamedTuple):
     key: str
     caption: str
     columns: Sequence[str]
-    rows: list[Row]
-    folded: Sequence[tuple[str, list[Row]]] = ()  # a summary, and the rows that it stands for
+    rows: list[TableRow]
+    folded: Sequence[tuple[str, list[TableRow]]] = ()  # a summary, and the rows that it stands for
 
 
 Blocks = Iterator[str | Table]
@@ -270,7 +270,7 @@ class Words:
         level = f"{100 * (decision['equivalence_level'] or 0.9):.4g}%"
         gain = f"the gain worth shipping, {self.signed(self.gain)}" if self.gain else "zero"
         loss = f"the loss that is tolerated, {self.signed(-self.margin)}" if self.margin else "zero"
-        said = ["The baseline scores {}, the candidate {}: a difference of {}.".format(
+        sentences = ["The baseline scores {}, the candidate {}: a difference of {}.".format(
             *self.both(self.overall), self.signed(self.difference)), {
                 "better": f"All of {rests} lies above {gain}.", "worse": f"All of {rests} lies below {loss}.",
                 "equivalent": f"The {level} interval by {unit}, {self.span(narrow)}, lies within "
@@ -279,36 +279,36 @@ class Words:
             }.get(self.verdict, f"No claim can be made: {decision['reason'] or 'none was recorded'}.")]
         more = {"not worse": "interval_with_one_more", "equivalent": "equivalence_interval_with_one_more"}
         if self.verdict in more and decision[more[self.verdict]]:
-            said.append(f"With one more {unit} that loses (or gains) all it can, it would be "
+            sentences.append(f"With one more {unit} that loses (or gains) all it can, it would be "
                         f"{self.span(decision[more[self.verdict]])}.")
         if filled := decision["interval_with_missing_filled"]:
-            said.append(f"With what is missing filled against it, then for it: {self.span(filled)}.")
+            sentences.append(f"With what is missing filled against it, then for it: {self.span(filled)}.")
         if self.verdict == "undecided" and decision["groups_needed"] and not decision["sources_needed"]:
-            said.append(f"About {many(decision['groups_needed'], unit)} would decide a difference of this size; "
+            sentences.append(f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; "
                         f"there {'is' if self.units == 1 else 'are'} {self.units}.")
         if also := [claim for claim in decision["claims"] if claim != self.verdict]:
-            said.append(f"It is also {' and '.join(also)}.")
+            sentences.append(f"It is also {' and '.join(also)}.")
         declared = [f"look {decision['look']}"] * bool(decision["look"])
         declared += [f"one of {decision['among']} candidates"] * bool(decision["among"])
         if declared:
-            said.append(f"Declared: {' and '.join(declared)}, so the interval is at level {self.level}; that takes "
-                        f"{many(decision['sources_for_level'], unit)} or more.")
-        return said
+            sentences.append(f"Declared: {' and '.join(declared)}, so the interval is at level {self.level}; that takes "
+                        f"{count_of(decision['sources_for_level'], unit)} or more.")
+        return sentences
 
     def gate(self) -> str:
         """Return whether gate and must-pass are met, and why not; empty without either."""
-        decision, said = self.decision, []
+        decision, sentences = self.decision, []
         if decision["gate_met"] is not None:
             met = "met" if decision["gate_met"] else "not met" + (
                 ", the data cannot tell" * (decision["gate_contradicted"] is False))
             why = f" ({decision['gate_reason']})" if decision["gate_reason"] else ""
-            said.append(f"gate {decision['gate'] or 'must pass'}: {met}{why}")
+            sentences.append(f"gate {decision['gate'] or 'must pass'}: {met}{why}")
         for rule in self.all["must_pass"]:
             failed = [f"{case['case_id']} {case['passed']} of {case['trials']}" for case in rule["failed"]]
-            cases = many(rule["cases"], "case")
-            said.append(f"must pass {rule['tag']}={rule['value']}: " + (
-                f"{len(failed)} of {cases} did not: {some(failed)}" if failed else f"{cases}, all did"))
-        return "; ".join(said)
+            cases = count_of(rule["cases"], "case")
+            sentences.append(f"must pass {rule['tag']}={rule['value']}: " + (
+                f"{len(failed)} of {cases} did not: {listing(failed)}" if failed else f"{cases}, all did"))
+        return "; ".join(sentences)
 
     # --- sentences and tables ---
 
@@ -316,7 +316,7 @@ class Words:
         """Return the two questions with one interval each, the figure of every source, and the sources, worst first."""
         these, flip, decision = self.overall["these_cases"], self.overall["source_sign_flip"], self.decision
         asked = f"{NOT_MEASURED}: {these['reason'] or GONE}" if these["p_value"] is None else "; ".join(filter(None, (
-            f"{many(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ" * (
+            f"{count_of(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ" * (
                 these["pairs"] is not None),
             these["method"], these["interval_reason"])))
         method = f"{self.level} interval, {decision['interval_method'] or flip['method']}"
@@ -325,12 +325,12 @@ class Words:
         dots = [row["difference"] for row in sources or self.changed()]
         new, each = ("messages", "Each source") if self.unit == "source" else ("cases", "Each changed case")
         yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], [
-            Row(["On these very cases", self.span(these["interval_95"]), self.chance(these["p_value"])], asked,
+            TableRow(["On these very cases", self.span(these["interval_95"]), self.chance(these["p_value"])], asked,
                 Draw(these["interval_95"], self.difference)),
-            Row([f"On new {new} like these", self.span(self.interval), self.chance(flip["p_value"])],
-                f"This decides: {many(self.units, self.unit)}; {rests}",
+            TableRow([f"On new {new} like these", self.span(self.interval), self.chance(flip["p_value"])],
+                f"This decides: {count_of(self.units, self.unit)}; {rests}",
                 Draw(self.interval, self.difference, "decides")),
-            *[Row([each, "", ""], draw=Draw(dots=dots))] * (0 < len(dots) <= DRAWN_DOTS)])
+            *[TableRow([each, "", ""], draw=Draw(dots=dots))] * (0 < len(dots) <= DRAWN_DOTS)])
         yield ("p: how often a difference at least as large would come up if nothing had changed: on these cases "
                f"by the luck of sampling alone, on new ones with each {self.unit} as likely to gain as to lose.")
         if self.margin or self.gain:
@@ -340,7 +340,7 @@ class Words:
         if self.all["shared_luck"]["reason"] and these["p_value"] is not None:
             yield f"Do trials of different cases share their luck? {sentence(self.all['shared_luck']['reason'])}"
         if sources:
-            rows = [Row([row["source"] or "(no source)", f"{row['cases']}", *self.both(row),
+            rows = [TableRow([row["source"] or "(no source)", f"{row['cases']}", *self.both(row),
                          self.signed(row["difference"])], draw=Draw(point=row["difference"]), key=row["source"])
                     for row in sources]
             more = [(f"{len(rows) - SHOWN_SOURCES} more sources", rows[SHOWN_SOURCES:])] * (len(rows) > SHOWN_SOURCES)
@@ -354,17 +354,17 @@ class Words:
         for side in SIDES:
             if count := incomplete[side]["trials"]:
                 reasons = [f"{name} {n}" for name, n in incomplete[side]["reasons"].items()]
-                yield f"Incomplete trials of the {side}: {count} ({some(reasons)})."
+                yield f"Incomplete trials of the {side}: {count} ({listing(reasons)})."
         if bounds := incomplete["difference_bounds"]:
             yield ("Were all incomplete trials to go against the candidate, or all for it, the difference would be "
                    f"{' or '.join(map(self.signed, bounds))}.")
         if nothing["groups"]:
-            yield (f"No case changed, which does not prove that nothing would: {many(nothing['groups'], self.unit)} "
+            yield (f"No case changed, which does not prove that nothing would: {count_of(nothing['groups'], self.unit)} "
                    f"cannot exclude that up to {100 * nothing['excluded_share']:.0f}% of all change.")
 
     def cost(self) -> Blocks:
         names = {"latency_s": "latency, seconds", "cost_usd": "cost, USD"}
-        rows = [Row([names.get(name, name), *(self.digits(row[side]) for side in SIDES),
+        rows = [TableRow([names.get(name, name), *(self.digits(row[side]) for side in SIDES),
                      self.digits(row["difference"], "+.4g"), self.percent(name),
                      " to ".join(self.digits(end, "+.4g") for end in row["interval_95"] or ()) or NOT_MEASURED],
                     row["reason"] or "") for name, row in self.all["measures"].items()]
@@ -387,10 +387,10 @@ class Words:
         if pairs["both_pass"] is not None:
             yield ("Of {} of trials {both_pass} pass on both sides, {only_baseline} only in the baseline, "
                    "{only_candidate} only in the candidate, {neither} in neither.").format(
-                       many(sum(pairs.values()), "pair"), **pairs)
+                       count_of(sum(pairs.values()), "pair"), **pairs)
         for row in moved["trials_moved"]:
             if row["at_least"] == moved["most_telling"]:
-                yield (f"{many(row['observed'], 'case')} moved by {many(row['at_least'], 'trial')} or more; by chance "
+                yield (f"{count_of(row['observed'], 'case')} moved by {count_of(row['at_least'], 'trial')} or more; by chance "
                        f"alone {self.plain(row['expected'], 2)} would.")
         for what, reason in (("Pairs of trials are", self.all["trial_pairs_reason"]),
                              ("What moves by chance is", moved["reason"])):
@@ -398,10 +398,10 @@ class Words:
                 yield f"{what} {NOT_MEASURED}: {reason}."
         yield Table("cases", "Changed cases, worst first", ["Case", "~baseline", "~candidate", "#difference",
                                                             "#by chance"], [
-            Row([case["case_id"], *cells], key=case["case_id"])
+            TableRow([case["case_id"], *cells], key=case["case_id"])
             for case, cells in zip(changed, self.case_cells(changed), strict=True)])
         yield Table("chance", "Cases that moved by so many trials", ["Trials", "#observed", "#expected by chance"], [
-            Row([f"at least {row['at_least']}", f"{row['observed']}", self.plain(row["expected"], 2)])
+            TableRow([f"at least {row['at_least']}", f"{row['observed']}", self.plain(row["expected"], 2)])
             for row in moved["trials_moved"]])
         if moved["trials_moved"]:
             yield ("By chance: how often the passes of a case, dealt at random to the two runs, would differ by at "
@@ -413,28 +413,28 @@ class Words:
                         for value, part in values.items()), key=lambda slice_: slice_[2]["difference"])
         rows = [self.slice(*slice_) for slice_ in parts]
         few = [row for row in rows if row.draw and not row.draw.ends]
-        folded = [(f"{many(len(few), 'slice')} of too few {self.unit}s for an interval", few)] * (
+        folded = [(f"{count_of(len(few), 'slice')} of too few {self.unit}s for an interval", few)] * (
             len(few) >= FOLDED_FROM)
         yield Table("slices", "Slices, worst first", [
             "Slice", "~cases", f"~{self.unit}s", "~baseline", "~candidate", "#difference", "#95% interval",
             "#adjusted p"], [row for row in rows if not folded or row not in few], folded)
         method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
-        yield (f"{many(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of them "
+        yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of them "
                f"would stand out as much if nothing had changed{method}. The interval is by {self.unit}."
                if rows else "No tag makes slices of these cases.")
 
-    def slice(self, tag: str, value: str, part: dict[str, Any]) -> Row:
+    def slice(self, tag: str, value: str, part: dict[str, Any]) -> TableRow:
         ends, these, least = (part["source_sign_flip"]["interval_95"], part["these_cases"],
                               part["smallest_adjusted_p_value"])
         notes = [f"too few {self.unit}s for an interval"] * (not ends)
-        notes += [f"same cases as {some(part['same_cases_as'])}"] * bool(part["same_cases_as"])
+        notes += [f"same cases as {listing(part['same_cases_as'])}"] * bool(part["same_cases_as"])
         if any(part["incomplete"].values()):
             notes.append("incomplete trials: {baseline} in the baseline, {candidate} in the candidate".format(
                 **part["incomplete"]))
         if ends and (least or 0) > 0.05:
-            notes.append(f"its {many(part['source_groups'], 'source')} cannot give an adjusted p below "
+            notes.append(f"its {count_of(part['source_groups'], 'source')} cannot give an adjusted p below "
                          f"{self.chance(least)}; on these very cases p is {self.chance(these['p_value'])}")
-        return Row([f"{tag}: {value}", f"{part['cases']}", f"{part['source_groups'] or NOT_MEASURED}", *self.both(part),
+        return TableRow([f"{tag}: {value}", f"{part['cases']}", f"{part['source_groups'] or NOT_MEASURED}", *self.both(part),
                     self.signed(part["difference"]), self.span(ends), self.chance(part["adjusted_p_value"])],
                    "; ".join(notes), Draw(ends, part["difference"]), (tag, value))
 
@@ -444,12 +444,12 @@ class Words:
             yield f"Consistency is {NOT_MEASURED}: {found['reason'] or GONE}."
             return
         yield Table("consistency", "How steadily cases pass", ["Cases", "#baseline", "#candidate"], [
-            *(Row([f"cases that {key} pass", *(f"{side[key]}" for side in sides)])
+            *(TableRow([f"cases that {key} pass", *(f"{side[key]}" for side in sides)])
               for key in ("always", "sometimes", "never")),
-            *(Row([f"pass^{k}", *map(self.plain, both)]) for k, both in enumerate(
+            *(TableRow([f"pass^{k}", *map(self.plain, both)]) for k, both in enumerate(
                 zip(*(side["pass_hat_k"] for side in sides), strict=True), start=1))])
         yield ("pass^k: how often k trials of a case all pass. Newly unsteady: "
-               f"{some(found['newly_unsteady']) or 'none'}. Newly steady: {some(found['newly_steady']) or 'none'}.")
+               f"{listing(found['newly_unsteady']) or 'none'}. Newly steady: {listing(found['newly_steady']) or 'none'}.")
 
     def plans(self) -> Blocks:
         """Return what would make the interval narrower, and what the asked half-width takes."""
@@ -461,10 +461,10 @@ class Words:
             del names["twice_cases"]
         middle = self.difference or 0
         yield Table("plans", "What would make the interval narrower", ["With", "#half-width"], [
-            Row([name, self.plain(half[key])], draw=Draw([middle - half[key], middle + half[key]], middle))
+            TableRow([name, self.plain(half[key])], draw=Draw([middle - half[key], middle + half[key]], middle))
             for key, name in names.items() if half[key] is not None])
         if plan["half_width"] is not None:
-            wanted = [many(plan[key], noun) for key, noun in (("source_groups", "source"), ("cases", "case"),
+            wanted = [count_of(plan[key], noun) for key, noun in (("source_groups", "source"), ("cases", "case"),
                                                               ("trials", "trial")) if plan[key] is not None]
             yield (f"A half-width of {self.plain(plan['half_width'])} takes {' or '.join(wanted) or NOT_MEASURED}"
                    + (f" ({plan['reason']})." if plan["reason"] else "."))
@@ -476,21 +476,21 @@ class Words:
     def contrast(self) -> Blocks:
         """Return all intervals that do not decide, and what they say."""
         overall, noise, largest = self.overall, self.all["noise_floor"], self.all["noise_floor"]["largest_difference"]
-        cases, floor = many(overall["cases"], "case"), None if largest is None else [-largest, largest]
+        cases, floor = count_of(overall["cases"], "case"), None if largest is None else [-largest, largest]
         if self.all["shared_luck"]["withheld"]:
             cases += ", too narrow here: trials of different cases move together"
         rows = [("By source, bootstrap", overall["source_cluster_interval_95"],
-                 (many(overall["source_groups"], "source"), overall["source_cluster_method"])),
+                 (count_of(overall["source_groups"], "source"), overall["source_cluster_method"])),
                 ("By case, bootstrap", overall["exact_interval_95"], (cases, overall["exact_method"])),
                 ("By case, seeded", overall["interval_95"], (cases, overall["interval_method"] or (
                     overall["interval_95"] and f"{self.all['resamples']} resamples, seed {self.all['seed']}"))),
                 ("By trial", overall["trial_level_interval_95"], ("as if every trial were independent", overall[
                     "trial_level_method"], overall["trial_level_reason"]))]
         yield Table("contrast", "95% intervals that do not decide", ["Interval", "#from, to"], [
-            *(Row([name, self.span(ends)], "; ".join(filter(None, notes)), Draw(ends, self.difference))
+            *(TableRow([name, self.span(ends)], "; ".join(filter(None, notes)), Draw(ends, self.difference))
               for name, ends, notes in rows[self.unit == "case":]),  # without sources both bootstraps are one
-            Row(["Noise floor", self.span(floor)], noise["reason"] or GONE if floor is None else
-                f"{many(noise['splits'], 'split')} of the baseline's own trials into halves: the largest difference",
+            TableRow(["Noise floor", self.span(floor)], noise["reason"] or GONE if floor is None else
+                f"{count_of(noise['splits'], 'split')} of the baseline's own trials into halves: the largest difference",
                 Draw(floor, None, "noise"))])
         if noise["mean_difference"] is not None:
             share = noise["gate_tripped_share"]
@@ -508,7 +508,7 @@ class Words:
 
     def change(self) -> Blocks:
         yield Table("change", "What differs between the two systems", ["What", "baseline", "candidate"], [
-            Row([name, one or "none", other or "none"]) for name, one, other in self.changes()])
+            TableRow([name, one or "none", other or "none"]) for name, one, other in self.changes()])
         if not self.changes():
             yield "The two systems are described alike."
 
@@ -516,16 +516,16 @@ class Words:
         """Return all that is needed to reproduce the comparison, one value where both sides share it."""
         shared = ("comparison_version", "tool_version", "case_set", "task", "trials", "resamples", "seed",
                   "score_range", "missing", "options", "variance")
-        rows = [Row([name, value, value]) for name, value in flat({name: self.all[name] for name in shared})]
+        rows = [TableRow([name, value, value]) for name, value in flat({name: self.all[name] for name in shared})]
         one, other = (dict(flat(self.all[side] | {"log": self.all["logs"][side]})) for side in SIDES)
-        rows += [Row([name, one.get(name, "none"), other.get(name, "none")]) for name in one | other]
-        rows += [Row([f"left out: {row['case_id']}", *[f"{row['side']}: {row['reason']}"] * 2])
+        rows += [TableRow([name, one.get(name, "none"), other.get(name, "none")]) for name in one | other]
+        rows += [TableRow([f"left out: {row['case_id']}", *[f"{row['side']}: {row['reason']}"] * 2])
                  for row in self.all["excluded"]]
-        rows += [Row([f"trials of {row['case_id']}", *(f"{row[side]}" for side in SIDES)])
+        rows += [TableRow([f"trials of {row['case_id']}", *(f"{row[side]}" for side in SIDES)])
                  for row in self.all["uneven_trials"]]
         if self.manifests:
             one, other = (dict(flat({"run": manifest})) for manifest in self.manifests)
-            rows += [Row([name, one.get(name, "none"), other.get(name, "none")]) for name in one | other]
+            rows += [TableRow([name, one.get(name, "none"), other.get(name, "none")]) for name in one | other]
         yield Table("measured", "All that decides the figures", ["What", "baseline", "candidate"], rows)
 
     def story(self) -> Story:
@@ -537,11 +537,11 @@ class Words:
                     ("next", "What to record next", self.plans),
                     ("contrast", "Other intervals, for contrast", self.contrast),
                     ("measured", "How it was measured", self.recipe))
-        groups = f", {many(self.units, 'source')}" if self.unit == "source" and self.units is not None else ""
-        trials = f"{many(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
+        groups = f", {count_of(self.units, 'source')}" if self.unit == "source" and self.units is not None else ""
+        trials = f"{count_of(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
         name = (self.all["case_set"]["name"] or "trial logs")[:120]
         return Story(f"{self.side('baseline')} against {self.side('candidate')}",
-                     f"{many(self.overall['cases'], 'case')} of {name}{groups}, {trials}", self.verdict, self.gate(),
+                     f"{count_of(self.overall['cases'], 'case')} of {name}{groups}, {trials}", self.verdict, self.gate(),
                      self.lead(), [(sentence(row["message"]), sentence(row["advice"])) for row in self.all["warnings"]],
                      [Section(key, heading, list(blocks())) for key, heading, blocks in sections],
                      [edge for edge in (-self.margin, self.margin, self.gain) if edge])
@@ -574,7 +574,7 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
                               reverse=True):
         about, unsteady = words.all["candidate"], words.all["consistency"]["candidate"]["sometimes"]
         alone = about.get("version") and about.get("name") == first.all["baseline"].get("name")
-        rows.append(Row([f"{about['version']}" if alone else words.side("candidate"), words.verdict,
+        rows.append(TableRow([f"{about['version']}" if alone else words.side("candidate"), words.verdict,
                          words.signed(words.difference), words.span(words.interval), *map(words.percent, measures),
                          NOT_MEASURED if unsteady is None else f"{unsteady}"],
                         words.gate(), Draw(words.interval, words.difference, "decides"), page))
@@ -584,7 +584,7 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     return story._replace(
         title=f"{first.side('baseline')} against {count} candidates", verdict=f"{count} candidates", gate="",
         lead=[f"The baseline scores {first.plain(first.overall['baseline'])}."],
-        warnings=[(f"Compared without --among {count}, as if each were the only candidate: {some(named)}.",
+        warnings=[(f"Compared without --among {count}, as if each were the only candidate: {listing(named)}.",
                    f"Compare them again with --among {count}; that takes intervals at {level}, which are wider.")
                   for level, named in levels.items()],
         sections=[Section("sheet", "Which candidate?", [

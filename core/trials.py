@@ -55,6 +55,7 @@ class Trial(NamedTuple):
     output: object  # of a trial log at most KEPT_LENGTH characters, see kept_text()
     measures: dict[str, float]  # of MEASURES, those that were measured
     at: str | None
+    explanation: str | None = None  # what the grader said about the score of a trial log, as kept_text() returns it
 
 
 class ComparedCase(NamedTuple):
@@ -136,7 +137,7 @@ def _row(row: object, where: str, score_range: tuple[Score, Score]) -> Row:
         output = text if isinstance(output, str) or text and len(text) > KEPT_LENGTH else output
     return Row(task_id, numbered, config, facts,
                Trial(_seed(row, where), score, reason or (UNEXPLAINED if score is None else None), output, measures,
-                     _text(row, "ts", where, numbers=True)))
+                     _text(row, "ts", where, numbers=True), kept_text(_text(row, "explanation", where))))
 
 
 def kept_text(value: object) -> str | None:

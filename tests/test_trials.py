@@ -197,6 +197,14 @@ class OneRowTest(unittest.TestCase):
             self.assertLess(len(rows[0].trial.output), trials.KEPT_LENGTH + 120)
         self.assertEqual(self.row(output=long).trial.output, long)
 
+    def test_explanation_is_text_and_is_kept_in_part_where_it_is_long(self):
+        for given, explanation in ((..., None), (None, None), (" ", None), ("off by one", "off by one")):
+            self.assertEqual(self.row(explanation=given).trial.explanation, explanation)
+        long = "x" * trials.KEPT_LENGTH
+        self.assertEqual(self.row(explanation=long + "y").trial.explanation, trials.kept_text(long + "y"))
+        for wrong in (1, True, ["off"], {"why": "off"}):
+            self.assertIn("is not text", self.refused(explanation=wrong))
+
     def test_value_too_deep_to_be_shown_is_refused_in_words(self):
         deep = []
         for _ in range(100_000):
@@ -296,6 +304,9 @@ class RowsTest(LogTest):
         pair = self.read(both(input={"q": "x"}, output=["y"]))
         self.assertEqual((pair.cases[0].input, pair.baseline.trials[0][0].output), ('{"q": "x"}', ["y"]))
         self.assertEqual(pair.case_set, plain.case_set)
+        explained = [line(config=config, explanation=f"said of {config}") for config in "AB"]
+        self.assertEqual([side.trials[0][0].explanation for side in self.read(explained).sides],
+                         ["said of A", "said of B"])
 
     def test_facts_that_say_the_same_agree(self):
         for one, other in (({"k": True}, {"k": "true"}), ({"k": ["x"]}, {"k": "x"}), ({"k": None}, {}),

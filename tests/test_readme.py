@@ -90,6 +90,8 @@ def run(command, folder):
 def run_page(text):
     """Run one page in a fresh copy of the project; return [(block, [(command, shown, printed), ...]), ...]."""
     done = []
+    if not any(kind == "console" and not name for kind, name, _ in BLOCK.findall(text)):
+        return done  # nothing to run, so nothing to copy
     with tempfile.TemporaryDirectory() as folder:
         ignore = shutil.ignore_patterns(".*", "*.tmp", "test_*.py", "*.png")
         project = shutil.copytree(HERE, os.path.join(folder, "project"), ignore=ignore)

@@ -398,8 +398,8 @@ class WordsTest(unittest.TestCase):
                                 "b": {f"{i}": few for i in range(54)}}
         _, tables = self.blocks(comparison, "slices")
         self.assertEqual([row.cells[0] for row in tables["slices"].rows], ["a: -2", "a: 1", "a: 3"])
-        [(summary, rows)] = tables["slices"].folded
-        self.assertEqual((summary, len(rows)), ("54 slices of too few sources for an interval", 54))
+        folded = tables["slices"].folded
+        self.assertEqual((folded.caption, len(folded.rows)), ("54 slices of too few sources for an interval", 54))
         self.assertIn("54 slices of too few sources for an interval: b: 0, b: 1,", text_report(comparison))
 
     def test_a_slice_that_can_attain_no_small_p_says_what_is_known_of_its_cases(self):
@@ -437,6 +437,18 @@ class WordsTest(unittest.TestCase):
         comparison["slices"]["language"]["en"]["same_cases_as"] = [f"tag: {i}" for i in range(5000)]
         self.assertIn("error-8 1, error-9 1 and 4990 more).", " ".join(self.blocks(comparison, "questions")[0]))
         self.assertIn("tag: 8, tag: 9 and 4990 more", self.blocks(comparison, "slices")[1]["slices"].rows[0].note)
+
+    def test_of_many_sources_and_cases_the_worst_and_the_best_are_made_and_the_rest_counted(self):
+        comparison, _ = many_cases(3000, 1)
+        comparison["sources"] = [comparison["sources"][0] | {"source": f"s{i}", "difference": i / 4000}
+                                 for i in range(3000)]
+        folded = self.blocks(comparison, "questions")[1]["sources"].folded
+        self.assertEqual((folded.caption, len(folded.rows), folded.left_out), ("2980 more sources", 1000, 1980))
+        self.assertIn("s28, s29 and 2970 more.", folded.line())
+        cases = self.blocks(comparison, "cases")[1]["cases"]
+        self.assertEqual((len(cases.rows), cases.left_out), (1000, 2000))
+        self.assertIn("2960 between these are left out", text_report(comparison))
+        self.assertIn("1980 between the first and the last are left out", page.html_report(comparison))
 
     def test_one_of_anything_is_said_in_the_singular(self):
         comparison = sample()

@@ -16,15 +16,14 @@ import pkgutil
 import re
 from collections.abc import Callable, Sequence
 from html import escape
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
 from harness import CaseSet
-from views.words import NOT_MEASURED, SIDES, Draw, TableRow, Scale, Story, Table, Words, differing, ends_of, sentence
+from views.words import MOST_ROWS, NOT_MEASURED, SIDES, Draw, TableRow, Scale, Story, Table, Words, differing, ends_of, sentence
 
-PAGE_ROWS = 1_000  # of a table
 OPENED_BYTES = 2_500_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
 LINKED_BYTES = 500_000  # of the links from sources and slices to their cases, for the same reason
 DRAWN_TRIALS = 50  # of a case's row; a case that opens lists them all
@@ -106,9 +105,9 @@ def _class(*kinds: str) -> str:
     return f' class="{" ".join(filter(None, kinds))}"' if any(kinds) else ""
 
 
-def _sign(text: str) -> str:
+def _sign(change: float) -> str:
     """Return the class of a difference: better or worse."""
-    return {"+": "up", "-": "down"}.get(text[:1], "")
+    return "up" if change > 0 else "down" if change < 0 else ""
 
 
 def _cell(head: str, text: str, sign: str = "", tag: str = "td") -> str:
@@ -194,8 +193,7 @@ def _row(table: Table, row: TableRow, plot: _Plot | None, inner: str) -> str:
     drawn = plot.cell(draw, f"{row.cells[0]}: {', '.join(filter(None, row.cells[1:]))}") if plot else ""
     if table.columns[1] == "baseline" and row.cells[1] == row.cells[2]:  # texts, shared by both sides
         return f'<tr><th scope="row">{name}</th><td colspan="2">{_said(row.cells[1])}</td></tr>'
-    # More of cost, latency or tokens is neither: it has no colour.
-    cells = [_cell(head, cell, _sign(cell) if head == "#difference" and table.key != "cost" else "")
+    cells = [_cell(head, cell, _sign(row.change) if head == "#difference" else "")
              for head, cell in zip(table.columns, row.cells, strict=True)]
     return f'<tr><th scope="row">{name}</th>{drawn}{"".join(cells[1:])}</tr>'
 
@@ -206,14 +204,14 @@ def _table(story: Story, table: Table, opened: Opened) -> str:
     plot = _Plot(scale, story.edges) if scale else None
     kind = f"{table.key}{' plotted' * bool(plot)}{' texts' * ('baseline' in table.columns)}"
 
-    def framed(rows: Sequence[TableRow]) -> str:
-        first, left_out, last = ends_of(rows, PAGE_ROWS)
+    def framed(table: Table) -> str:
+        first, left_out, last = ends_of(table.rows, MOST_ROWS, table.left_out)
         body = "".join(_row(table, row, plot, opened(table.key, row.key)) for row in [*first, *last])
         head = _heads(table.columns[0]) + (plot.head() if plot else "") + _heads(*table.columns[1:])
-        return _framed(table.caption, head, body, kind) * bool(rows) + _left_out(left_out)
+        return _framed(table.caption, head, body, kind) * bool(body) + _left_out(left_out)
 
-    return framed(table.rows) + "".join(_folded(_esc(summary), framed(rows), not table.rows)
-                                        for summary, rows in table.folded)
+    return framed(table) + (_folded(_esc(table.folded.caption), framed(table.folded), not table.rows)
+                            if table.folded else "")
 
 
 # === Differences between texts ===
@@ -298,21 +296,25 @@ class _Panel:
     def __init__(self, words: Words, panel: Sequence[dict[str, Any]], marker: _Marker):
         self.words, self.marker, self.span = words, marker, (words.high - words.low) or 1
         self.drop, self.room, self.link_room = words.all["missing"] == "drop", OPENED_BYTES, LINKED_BYTES
-        self.changed = {case["case_id"]: case for case in words.changed()}
+        self.changed = {case["case_id"]: case for case in words.changed}
         out = {row["case_id"] for row in words.all["excluded"]}
-        self.known = [row for row in panel if row["case_id"] not in out]
-        self.same = [row["case_id"] for row in self.known if row["case_id"] not in self.changed]
-        first, self.between, last = ends_of(list(self.changed), PAGE_ROWS)
-        shown = dict.fromkeys((*first, *last, *self.same[:PAGE_ROWS]))
-        self.rows = {row["case_id"]: {**row, "trials": row["trials"]()} for row in self.known
-                     if row["case_id"] in shown}
+        self.known = {row["case_id"]: row for row in panel if row["case_id"] not in out}
+        self.same = [case_id for case_id in self.known if case_id not in self.changed]
+        first, self.between, last = ends_of(list(self.changed), MOST_ROWS)
+        shown = [*first, *last, *self.same[:MOST_ROWS]]
+        self.rows = {case_id: {**row, "trials": row["trials"]()} for case_id in shown
+                     if (row := self.known.get(case_id))}
         self.trials = min(max((len(row["trials"]) for row in self.rows.values()), default=0), DRAWN_TRIALS)
         figures = [self.changed.get(case_id) or self.steady(self.rows[case_id]) for case_id in shown]
         self.cells = dict(zip(shown, words.case_cells(figures), strict=True))
-        self.members: dict[Any, list[str]] = {}  # the cases of each source, and of each slice
-        for row in self.known:
-            for key in (row["source"], *row["tags"]):
-                self.members.setdefault(key, []).append(row["case_id"])
+        self.members: dict[Any, list[str]] = {}  # the cases of each source, and of each slice, worst first
+        for case_id in (*self.changed, *self.same):
+            row = self.known.get(case_id)
+            for key in (row["source"], *row["tags"]) if row else ():
+                self.members.setdefault(key, []).append(case_id)
+
+    def moved(self, case_id: str) -> float:
+        return self.changed[case_id]["difference"] if case_id in self.changed else 0
 
     def steady(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the figures of a case that did not change: its mean score, the same on both sides."""
@@ -323,11 +325,10 @@ class _Panel:
 
     def opened(self, table: str, key: Any) -> str:
         """Return links to the cases of a source or slice, the worst first, while their budget lasts."""
-        cases = sorted(self.members.get(key, ()) if table in ("sources", "slices") else (), key=lambda case_id: (
-            case_id not in self.changed, self.changed.get(case_id, {}).get("difference", 0)))
-        linked = [case_id for case_id in cases if case_id in self.cells][:LINKED_CASES]
+        cases = self.members.get(key, ()) if table in ("sources", "slices") and self.link_room > 0 else ()
+        linked = list(islice((case_id for case_id in cases if case_id in self.cells), LINKED_CASES))
         links = ", ".join(f'<a href="#{_esc(_address(case_id))}"><bdi>{_esc(case_id)}</bdi></a> '
-                          f'<span class="{_sign(self.cells[case_id][2])}">{_said(self.cells[case_id][2])}</span>'
+                          f'<span class="{_sign(self.moved(case_id))}">{_said(self.cells[case_id][2])}</span>'
                           for case_id in linked)
         links += f" and {len(cases) - len(linked)} more" * (len(cases) > len(linked))
         self.link_room -= len(links)
@@ -335,7 +336,7 @@ class _Panel:
 
     def case(self, case_id: str) -> str:
         """Return a case's table row. It opens while the budget lasts."""
-        row, moved = self.rows.get(case_id), self.changed.get(case_id, {}).get("difference", 0)
+        row, moved = self.rows.get(case_id), self.moved(case_id)
         name, anchor = f"<bdi>{_esc(case_id)}</bdi>", f' id="{_esc(_address(case_id))}"'
         if row and self.room > 0:
             inner = self.inside(row, anchor)
@@ -355,7 +356,7 @@ class _Panel:
         return (f'<tr{anchor} {about}><th scope="row">{name}</th>' + (f"<td>{self.strip(row)}</td>" if row else "")
                 + _cell("~", before) + _cell("~", after) + '<td class="plot wide"><svg class="fill" aria-hidden="true">'
                 + f'{bar}<line class="zero" x1="50%" x2="50%" y1="0" y2="100%"/></svg></td>'
-                + _cell("#", difference, _sign(difference)) + _cell("~", chance if moved else "") + "</tr>")
+                + _cell("#", difference, _sign(moved)) + _cell("~", chance if moved else "") + "</tr>")
 
     def strip(self, row: dict[str, Any]) -> str:
         """Return all trials of a case: the baseline's line above the candidate's, a seed a column."""
@@ -429,7 +430,7 @@ class _Panel:
                "that differs. Open a case to read it." if self.known else "A comparison does not hold the trials "
                "themselves: compare.py --html, or report.py with --runs, shows them here.")
         changed = [case_id for case_id in self.cells if case_id in self.changed]
-        same = self.same[:PAGE_ROWS]
+        same = self.same[:MOST_ROWS]
         out = f'<p class="legend">{out}</p>{self.table("Changed cases, worst first", changed)}{_left_out(self.between)}'
         if same:
             hidden = len(self.same) - len(same)

@@ -152,14 +152,14 @@ class _Screen:
                 self.say(texts_line(row), rest="    ")
         elif table.rows:
             self.grid(story, table)
-        for summary, rows in table.folded:
-            self.say(f"{summary}: {listing([row.cells[0] for row in rows])}.")
+        if table.folded:
+            self.say(table.folded.line())
         for note in notes(table.rows[:TEXT_ROWS]):
             self.say(note)
 
     def grid(self, story: Story, table: Table) -> None:
         """Add the rows of a table: columns that do not fit give way, the drawings stand beside them."""
-        first, left_out, last = ends_of(table.rows, TEXT_ROWS)
+        first, left_out, last = ends_of(table.rows, TEXT_ROWS, table.left_out)
         shown = [*first, *last]
         cells = [["-" if cell == NOT_MEASURED else self.harmless(cell) for cell in row.cells] for row in shown]
         kept = fitting(table.columns, cells, self.width)
@@ -263,7 +263,7 @@ FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first scr
 
 def _md_table(table: Table, most: int) -> list[str]:
     """Return the lines of a table of at most so many rows; one of texts becomes a list."""
-    first, left_out, last = ends_of([row for row in table.rows if any(row.cells[1:])], most)
+    first, left_out, last = ends_of([row for row in table.rows if any(row.cells[1:])], most, table.left_out)
     rows = [*first, *last]
     if not any(map(is_figures, table.columns)):
         lines = [f"- {_md(texts_line(row))}" for row in rows]
@@ -279,8 +279,9 @@ def _md_table(table: Table, most: int) -> list[str]:
         lines = [f"**{_md(table.caption)}**", "", *(f"| {' | '.join(line)} |" for line in shown)] if rows else []
     lines += ["", f"{left_out} between the {len(first)} first and the {len(last)} last are left out here."] * bool(
         left_out)
-    return ["", *lines, *(f"\n{_md(summary)}: {_md(listing([row.cells[0] for row in folded]))}."
-                          for summary, folded in table.folded)]
+    if table.folded:
+        lines += ["", _md(table.folded.line())]
+    return ["", *lines]
 
 
 def _markdown(story: Story, most: int) -> str:
@@ -301,9 +302,9 @@ def _markdown(story: Story, most: int) -> str:
             else:
                 inner += _md_table(block, most)
             if isinstance(block, Table) and block.key == "cases":
-                losses = [row for row in block.rows if row.cells[3].startswith("-")]
-                lines += _md_table(block._replace(caption=f"Regressions, worst first ({len(losses)})",
-                                                  rows=losses[:FIRST_ROWS]), most)
+                losses = [row for row in block.rows[:FIRST_ROWS] if row.change < 0]
+                lines += _md_table(block._replace(caption=f"Regressions, worst first ({story.worse})", rows=losses,
+                                                  left_out=0), most)
         folds += [(section.heading, inner)] * any(inner)
     for heading, inner in folds:
         lines += ["", f"<details><summary>{_md(heading)}</summary>", *inner, "", "</details>"]

@@ -12,11 +12,13 @@ import json
 import math
 import pkgutil
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from core.files import RunError, clean
 
 NOT_MEASURED = "not measured"
+MOST_ROWS = 1_000  # of a table; of more the worst and the best are made
 SHOWN_NAMES = 10  # of a list within a sentence
 DRAWN_DOTS = 300  # sources; of more no eye tells one from another
 SHOWN_SOURCES = 20  # the rest are folded away
@@ -42,15 +44,21 @@ def sentence(text: str | None) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def listing(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN_NAMES]) + (f" and {len(names) - SHOWN_NAMES} more" if names[SHOWN_NAMES:] else "")
+def listing(names: Sequence[str], left_out: int = 0) -> str:
+    """Return the first names, and how many more there are, left_out of them not among names."""
+    more = max(0, len(names) - SHOWN_NAMES) + left_out
+    return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more else "")
 
 
-def ends_of(rows: Sequence[Any], limit: int) -> tuple[Sequence[Any], int, Sequence[Any]]:
-    """Return the first of rows that are more than limit, how many are left out after them, and the last."""
-    if len(rows) <= limit:
+def ends_of(rows: Sequence[Any], limit: int, left_out: int = 0) -> tuple[Sequence[Any], int, Sequence[Any]]:
+    """Return the first of rows that are more than limit, how many are left out after them, and the last.
+
+    left_out says how many were left out of the middle of rows before.
+    """
+    if len(rows) <= limit and not left_out:
         return rows, 0, []
-    return rows[:limit - limit // 2], len(rows) - limit, rows[len(rows) - limit // 2:]
+    shown = min(limit, len(rows))
+    return rows[:shown - shown // 2], left_out + len(rows) - shown, rows[len(rows) - shown // 2:]
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -154,6 +162,7 @@ class TableRow(NamedTuple):
     note: str = ""  # small print to the first cell
     draw: Draw | None = None
     key: Any = None  # what a page opens below it: a source, a (tag, value); of a sheet, a page's address
+    change: float = 0  # above 0 better, below 0 worse
 
 
 class Table(NamedTuple):
@@ -163,7 +172,12 @@ class Table(NamedTuple):
     caption: str
     columns: Sequence[str]
     rows: list[TableRow]
-    folded: Sequence[tuple[str, list[TableRow]]] = ()  # a summary, and the rows that it stands for
+    folded: "Table | None" = None  # of the same columns, behind its caption
+    left_out: int = 0  # rows that were not made, between the two halves of rows
+
+    def line(self) -> str:
+        """Return a folded table as a line: its caption and its first names."""
+        return f"{self.caption}: {listing([row.cells[0] for row in self.rows], self.left_out)}."
 
 
 Blocks = Iterator[str | Table]
@@ -183,13 +197,13 @@ class Story(NamedTuple):
     lead: list[str]
     warnings: list[tuple[str, str]]
     sections: list[Section]
+    worse: int | None = None  # cases
     edges: Sequence[float] = ()  # margin and gain, which drawings mark: [-margin, margin, gain], zeros left out
 
     def scale(self, table: Table) -> Scale | None:
         """Return the scale of a table's drawings, None where its rows draw nothing."""
-        rows = [*table.rows, *(row for _, rows in table.folded for row in rows)]
-        values = [value for row in rows if row.draw for value in row.draw.values()]
-        return scale_of([*self.edges, *values]) if any(row.draw for row in rows) else None
+        draws = [row.draw for row in [*table.rows, *(table.folded.rows if table.folded else ())] if row.draw]
+        return scale_of([*self.edges, *(value for draw in draws for value in draw.values())]) if draws else None
 
 
 class Words:
@@ -202,6 +216,11 @@ class Words:
         self.manifests = manifests  # of the two run records, where they are at hand
         self.all: dict[str, Any] = whole(comparison, KEYS)
         self.overall, self.decision = self.all["overall"], self.all["decision"]
+        for case in self.all["cases"]:
+            if case["difference"] is None:  # in version 1
+                case["difference"] = case["candidate"] - case["baseline"]
+        # The largest loss first; ties stay in the case file's order.
+        self.changed = sorted(self.all["cases"], key=itemgetter("difference"))
         ends: Any = self.all["score_range"] or (0, 1)
         self.low, self.high = ends
         # Shares have 4 places; scores of up to 100 are told apart by 2, those of up to 0.01 by 6.
@@ -321,8 +340,8 @@ class Words:
             these["method"], these["interval_reason"])))
         method = f"{self.level} interval, {decision['interval_method'] or flip['method']}"
         rests = method if self.interval else decision["reason"] or flip["reason"] or GONE
-        sources = sorted(self.all["sources"], key=lambda row: row["difference"])
-        dots = [row["difference"] for row in sources or self.changed()]
+        sources = sorted(self.all["sources"], key=itemgetter("difference"))
+        dots = [row["difference"] for row in sources or self.changed]
         new, each = ("messages", "Each source") if self.unit == "source" else ("cases", "Each changed case")
         yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], [
             TableRow(["On these very cases", self.span(these["interval_95"]), self.chance(these["p_value"])], asked,
@@ -340,13 +359,19 @@ class Words:
         if self.all["shared_luck"]["reason"] and these["p_value"] is not None:
             yield f"Do trials of different cases share their luck? {sentence(self.all['shared_luck']['reason'])}"
         if sources:
-            rows = [TableRow([row["source"] or "(no source)", f"{row['cases']}", *self.both(row),
-                         self.signed(row["difference"])], draw=Draw(point=row["difference"]), key=row["source"])
-                    for row in sources]
-            more = [(f"{len(rows) - SHOWN_SOURCES} more sources", rows[SHOWN_SOURCES:])] * (len(rows) > SHOWN_SOURCES)
-            yield Table("sources", "Sources, worst first: a source is what several cases were made from", [
-                "Source", "~cases", "~baseline", "~candidate", "#difference"], rows[:SHOWN_SOURCES], more)
+            yield self.source_table(sources[:SHOWN_SOURCES], sources[SHOWN_SOURCES:])
         yield from self.unscored()
+
+    def source_table(self, shown: Sequence[dict[str, Any]], more: Sequence[dict[str, Any]]) -> Table:
+        """Return the table of the sources shown, with more of them folded away."""
+        first, left_out, last = ends_of(more, MOST_ROWS)
+        rows = [TableRow([row["source"] or "(no source)", f"{row['cases']}", *self.both(row),
+                          self.signed(row["difference"])], draw=Draw(point=row["difference"]), key=row["source"],
+                         change=row["difference"]) for row in (*shown, *first, *last)]
+        table = Table("sources", "Sources, worst first: a source is what several cases were made from", [
+            "Source", "~cases", "~baseline", "~candidate", "#difference"], rows[:len(shown)])
+        return table._replace(folded=table._replace(caption=f"{len(more)} more sources", rows=rows[len(shown):],
+                                                    left_out=left_out)) if more else table
 
     def unscored(self) -> Blocks:
         """Return what is known of incomplete trials, and of a comparison where nothing moved."""
@@ -373,16 +398,10 @@ class Words:
         if not rows:
             yield "Neither cost, latency nor tokens were recorded."
 
-    def changed(self) -> list[dict[str, Any]]:
-        """Return the changed cases, the largest loss first; ties stay in the case file's order."""
-        rows = [{**case, "difference": case["candidate"] - case["baseline"] if case["difference"] is None else
-                 case["difference"]} for case in self.all["cases"]]
-        return sorted(rows, key=lambda row: row["difference"])
-
     def cases(self) -> Blocks:
         """Return what changed: trials by outcome, the moves that chance would bring, the changed cases."""
-        pairs, moved, changed = self.all["trial_pairs"], self.all["changed_by_chance"], self.changed()
-        yield "Cases: {worse} worse, {better} better, {same} the same.".format(**self.overall) if changed else (
+        pairs, moved = self.all["trial_pairs"], self.all["changed_by_chance"]
+        yield "Cases: {worse} worse, {better} better, {same} the same.".format(**self.overall) if self.changed else (
             "No case changed.")
         if pairs["both_pass"] is not None:
             yield ("Of {} of trials {both_pass} pass on both sides, {only_baseline} only in the baseline, "
@@ -396,10 +415,12 @@ class Words:
                              ("What moves by chance is", moved["reason"])):
             if reason:
                 yield f"{what} {NOT_MEASURED}: {reason}."
+        first, left_out, last = ends_of(self.changed, MOST_ROWS)
+        shown = [*first, *last]
         yield Table("cases", "Changed cases, worst first", ["Case", "~baseline", "~candidate", "#difference",
                                                             "#by chance"], [
-            TableRow([case["case_id"], *cells], key=case["case_id"])
-            for case, cells in zip(changed, self.case_cells(changed), strict=True)])
+            TableRow([case["case_id"], *cells], key=case["case_id"], change=case["difference"])
+            for case, cells in zip(shown, self.case_cells(shown), strict=True)], left_out=left_out)
         yield Table("chance", "Cases that moved by so many trials", ["Trials", "#observed", "#expected by chance"], [
             TableRow([f"at least {row['at_least']}", f"{row['observed']}", self.plain(row["expected"], 2)])
             for row in moved["trials_moved"]])
@@ -413,11 +434,12 @@ class Words:
                         for value, part in values.items()), key=lambda slice_: slice_[2]["difference"])
         rows = [self.slice(*slice_) for slice_ in parts]
         few = [row for row in rows if row.draw and not row.draw.ends]
-        folded = [(f"{count_of(len(few), 'slice')} of too few {self.unit}s for an interval", few)] * (
-            len(few) >= FOLDED_FROM)
-        yield Table("slices", "Slices, worst first", [
+        table = Table("slices", "Slices, worst first", [
             "Slice", "~cases", f"~{self.unit}s", "~baseline", "~candidate", "#difference", "#95% interval",
-            "#adjusted p"], [row for row in rows if not folded or row not in few], folded)
+            "#adjusted p"], rows)
+        yield table if len(few) < FOLDED_FROM else table._replace(
+            rows=[row for row in rows if row.draw and row.draw.ends], folded=table._replace(
+                caption=f"{count_of(len(few), 'slice')} of too few {self.unit}s for an interval", rows=few))
         method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
         yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of them "
                f"would stand out as much if nothing had changed{method}. The interval is by {self.unit}."
@@ -436,7 +458,7 @@ class Words:
                          f"{self.chance(least)}; on these very cases p is {self.chance(these['p_value'])}")
         return TableRow([f"{tag}: {value}", f"{part['cases']}", f"{part['source_groups'] or NOT_MEASURED}", *self.both(part),
                     self.signed(part["difference"]), self.span(ends), self.chance(part["adjusted_p_value"])],
-                   "; ".join(notes), Draw(ends, part["difference"]), (tag, value))
+                   "; ".join(notes), Draw(ends, part["difference"]), (tag, value), part["difference"])
 
     def consistency(self) -> Blocks:
         found, sides = self.all["consistency"], [self.all["consistency"][side] for side in SIDES]
@@ -543,7 +565,7 @@ class Words:
         return Story(f"{self.side('baseline')} against {self.side('candidate')}",
                      f"{count_of(self.overall['cases'], 'case')} of {name}{groups}, {trials}", self.verdict, self.gate(),
                      self.lead(), [(sentence(row["message"]), sentence(row["advice"])) for row in self.all["warnings"]],
-                     [Section(key, heading, list(blocks())) for key, heading, blocks in sections],
+                     [Section(key, heading, list(blocks())) for key, heading, blocks in sections], self.overall["worse"],
                      [edge for edge in (-self.margin, self.margin, self.gain) if edge])
 
 
@@ -577,7 +599,7 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
         rows.append(TableRow([f"{about['version']}" if alone else words.side("candidate"), words.verdict,
                          words.signed(words.difference), words.span(words.interval), *map(words.percent, measures),
                          NOT_MEASURED if unsteady is None else f"{unsteady}"],
-                        words.gate(), Draw(words.interval, words.difference, "decides"), page))
+                        words.gate(), Draw(words.interval, words.difference, "decides"), page, words.difference))
     heads = ["Candidate", "verdict", "#difference", "#interval", *(f"#{name.partition('_')[0]}" for name in measures),
              "~unsteady"]
     story = first.story()

@@ -48,14 +48,14 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import compare
-from core import chance
 from core import decide
+from core import figures
 from core import files
 import harness
 from core import intervals
 from core import trials
 from core.intervals import RESAMPLES, SEED, Groups, IndexStream
+from core.options import Options
 
 FORK = multiprocessing.get_context("fork")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -234,8 +234,8 @@ def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Calla
     case_set, old, new = read()
     yield "pair", join, None, 1
     pair = join()
-    found = compare.differences(pair)
-    numerators, unit, groups = found.numerators, found.unit, found.groups()
+    data = figures.prepare(pair, pair, Options())
+    numerators, unit, groups = data.differences.numerators, data.differences.unit, data.differences.groups()
     each = [int(after.score or 0) - int(before.score or 0)
             for one, other in zip(*(side.trials for side in pair.sides), strict=True)
             for before, after in zip(one, other, strict=True)]
@@ -245,10 +245,7 @@ def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Calla
     yield "by source", lambda: intervals.source_interval(groups, unit), every(groups), 1
     yield ("sign-flip", lambda: intervals.sign_flip(groups, unit),
            (lambda: plain_sign_flip(groups, unit)) if 6 <= len(groups) <= 16 else None, 1)
-    unscored = dict.fromkeys(trials.SIDES, [0] * len(numerators))
-    sample = chance.very_cases(pair, True, chance.shared_luck(pair, True))
-    named = trials.slices(pair)[0]
-    yield "slices", lambda: compare.slice_figures(found, named, unscored, sample, IndexStream(SEED)), None, 1
+    yield "slices", lambda: figures.slice_figures(data, IndexStream(SEED)), None, 1
 
 
 def row(cases: int, name: str, cost: Cost, slow: float | None) -> list[str]:

@@ -78,6 +78,10 @@ class Pair(NamedTuple):
     score_range: tuple[Score, Score]
     case_set: dict[str, str]  # {"name", "sha256"}
     notes: list[dict[str, str]]  # {"code", "message", "advice"}: what was decided in reading
+    # Of run records:
+    task: dict[str, str] | None = None  # {"name", "sha256"}
+    temperatures: tuple[float | None, float | None] = (None, None)
+    other_load: str | None = None  # why the two runs' latencies do not compare
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -575,8 +579,10 @@ def from_records(baseline: dict[str, Any], candidate: dict[str, Any], case_set: 
         sides.append(Side(described, list(rows.values()),
                           [{"name": log["name"], "sha256": log["sha256"]} for log in logs]))
     identity = {"name": case_set.name, "sha256": case_set.sha256}
-    notes = _seed_note(sides) + _record_notes(sides, [baseline["manifest"], candidate["manifest"]])
-    return Pair(cases, sides[0], sides[1], (0, 1), identity, notes)
+    manifests = baseline["manifest"], candidate["manifest"]
+    return Pair(cases, sides[0], sides[1], (0, 1), identity, _seed_note(sides) + _record_notes(sides, manifests),
+                baseline["manifest"]["task"], (harness.temperature(manifests[0]), harness.temperature(manifests[1])),
+                _other_load(baseline, candidate))
 
 
 def _record_trial(row: dict[str, Any]) -> Trial:
@@ -613,6 +619,24 @@ def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) ->
                "sent none", " and ".join(loose), "take pairs of trials as independent"),
         *_note("extended", "trials were added to a finished run", "; ".join(extended),
                "where the first result was looked at, this is a second look: declare it")]
+
+
+def _other_load(baseline: dict[str, Any], candidate: dict[str, Any]) -> str | None:
+    """Return why two runs' latencies do not compare: other workers, or the same weights at another speed."""
+    manifests = [run["manifest"] for run in (baseline, candidate)]
+    workers, weights = zip(*((manifest.get("workers"), str(manifest["system"].get("model")).rpartition("@")[2])
+                             for manifest in manifests), strict=True)
+    if workers[0] != workers[1] and None not in workers:
+        return f"recorded with {workers[0]} and {workers[1]} workers"
+    counts = [[[row["metadata"].get(name) for name in ("eval_duration", "eval_count")] for row in run["results"]]
+              for run in (baseline, candidate)]
+    known = [[pair for pair in run if all(type(value) is int and 0 < value < 2**63 for value in pair)]
+             for run in counts]
+    if weights[0] != weights[1] or not all(known):
+        return None
+    slow, slower = sorted(sum(time for time, _ in run) / sum(tokens for _, tokens in run) / 1e9 for run in known)
+    return None if slower <= 1.1 * slow else (
+        f"the same weights took {slow:.3g} s a token in one run and {slower:.3g} s in the other: another load")
 
 
 # === What is missing, and what pairs ===

@@ -623,7 +623,9 @@ class RecordsTest(unittest.TestCase):
         system = {"name": name, "version": "1", "mode": "replay", "model": None, "prompt": "p", "tools": None,
                   "index": None, "other": "x"}
         log = {"name": "l.jsonl", "sha256": "ab"}
-        return {"manifest": {"splits": ["dev"], "system": system, "log": log} | manifest, "results": results[::-1]}
+        task = {"name": "t", "sha256": "12"}
+        return {"manifest": {"task": task, "splits": ["dev"], "system": system, "log": log} | manifest,
+                "results": results[::-1]}
 
     case_set = CaseSet("set", "1", "cd", tuple(
         SetCase(case_id, split, {}, {}, tags) for case_id, split, tags in (
@@ -645,6 +647,8 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual([side.logs for side in pair.sides], [
             [{"name": "l.jsonl", "sha256": "ab"}], [{"name": f"{i}.jsonl", "sha256": "ef"} for i in (1, 2)]])
         self.assertEqual((pair.score_range, pair.case_set, pair.notes), ((0, 1), {"name": "set", "sha256": "cd"}, []))
+        self.assertEqual((pair.task, pair.temperatures, pair.other_load), ({"name": "t", "sha256": "12"}, (None, None),
+                                                                           None))
         self.assertIsNone(trials.unpaired_reason(pair))
 
     def test_answer_that_cannot_be_graded_is_incomplete_with_a_reason(self):

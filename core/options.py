@@ -1,0 +1,108 @@
+"""Which options does a comparison depend on, beside its two runs, and what do they stand for?
+
+    $ python3 -c "from core import options; print(options.parse_options({'margin': '0.05'}).limits.margin)"
+    1/20
+
+A comparison holds its options in the words of the command line, so that compare.py --check can take them from there.
+"""
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from core import decide
+from core.decide import Limits
+from core.intervals import SEED
+from core.trials import Reading, Score, score_bound
+
+# The options of the command line that a comparison depends on, with what stands there where they are left out.
+DEFAULTS: dict[str, Any] = {
+    "min_gain": "0", "margin": "0", "gate": None, "must_pass": [], "look": None, "among": None, "plan": None,
+    "missing": "refuse", "seed": str(SEED), "score_range": ["0", "1"], "skip_broken_lines": False, "tags": [],
+    "ignore_input": False}
+CHOICES = {"gate": (None, *decide.GATES), "missing": ("refuse", "drop", "zero")}
+
+
+class Options(NamedTuple):
+    """What a comparison depends on beside its two runs."""
+
+    limits: Limits = Limits()
+    plan: Fraction | None = None  # the half-width to plan for
+    must_pass: tuple[tuple[str, str], ...] = ()  # (tag, value) pairs
+    missing: str = "refuse"
+    seed: int = SEED
+    tags: tuple[str, ...] = ()  # those to make slices of; none: those whose values repeat
+    reading: Reading = Reading()
+    given: Mapping[str, Any] = MappingProxyType(DEFAULTS)  # the words that stand for all this on the command line
+
+
+PLAIN = Options()
+
+
+def parse_options(given: Mapping[str, Any]) -> Options:
+    """Return the options that the words of a command line, or a comparison's "options", stand for.
+
+    Raises ValueError, in words for a person, where they are of no use.
+
+    >>> parse_options({"margin": "5"})
+    Traceback (most recent call last):
+    ValueError: --margin 5 is not below the width of the score range, 1: in score units 5% is 0.05
+    """
+    words = DEFAULTS | dict(given)
+    for name, value in words.items():
+        _require(_is_option(name, value), f"{name} {value!r:.60} is no option")
+    low, high = (_number("score_range", text) for text in words["score_range"])
+    _require(low < high, "--score-range: LOW is below HIGH")
+    gain, margin = (_amount(name, words[name], high - low) for name in ("min_gain", "margin"))
+    gate, among, seed = words["gate"], words["among"], words["seed"]
+    _require(gate in (None, "better") or margin, f"--gate {gate} needs --margin, the loss that is tolerated")
+    plan = None if words["plan"] is None else Fraction(_number("plan", words["plan"]))
+    _require(plan is None or plan > 0, "--plan is above 0")
+    _require(re.fullmatch("[2-9]|[1-9][0-9]{1,5}", among or "2"),
+             f"--among {among}: give the number of candidates, 2 or more")
+    must_pass = [tuple(part.strip() for part in text.partition("=")[::2]) for text in words["must_pass"]]
+    _require(all(tag and value for tag, value in must_pass),
+             f"--must-pass {', '.join(words['must_pass'])}: give TAG=VALUE")
+    _require(re.fullmatch("-?[0-9]{1,40}", seed), f"--seed {seed}: give a whole number")
+    limits = Limits(gain, margin, gate, _look(words["look"]), among and int(among))
+    return Options(limits, plan, tuple(must_pass), words["missing"], int(seed), tuple(words["tags"]),
+                   Reading((low, high), words["skip_broken_lines"], words["ignore_input"]), words)
+
+
+def _require(kept: object, rule: str) -> None:
+    if not kept:
+        raise ValueError(rule)
+
+
+def _is_option(name: str, value: Any) -> bool:
+    """Tell whether there is such an option and its value, which may come from a file, is of the kind of its default."""
+    default = DEFAULTS.get(name, 0)
+    of_kind = isinstance(value, str | None) if default is None else isinstance(value, type(default))
+    texts = value if isinstance(value, list) else []
+    return of_kind and all(isinstance(text, str) for text in texts) and value in CHOICES.get(name, [value])
+
+
+def _look(text: str | None) -> tuple[int, int] | None:
+    found = re.fullmatch("([1-9]|10)/([2-9]|10)", text or "")
+    look = (int(found[1]), int(found[2])) if found else None
+    _require(text is None or look and look[0] <= look[1], f"--look {text}: give K/N, look K of N, N from 2 to 10")
+    return look
+
+
+def _amount(name: str, text: str, width: Score) -> Fraction:
+    """Return a gain or loss in score units, at least 0 and below the width of the score range."""
+    amount = Fraction(_number(name, text))
+    wrong = "below 0" if amount < 0 else f"not below the width of the score range, {float(width):g}"
+    _require(0 <= amount < width, f"--{name.replace('_', '-')} {text} is {wrong}: in score units 5% is "
+                                  f"{float(Fraction(width) / 20):g}")
+    return amount
+
+
+def _number(name: str, text: str) -> Score:
+    try:
+        return score_bound(text)
+    except (ValueError, OverflowError):
+        raise ValueError(f"--{name.replace('_', '-')} {text}: not a number up to 1e100; in score units, with a point: "
+                         "of scores from 0 to 1, 5% is 0.05") from None

@@ -23,7 +23,7 @@ from typing import Any
 import answer_task
 from core.files import STRICT, RunError, parse_json
 from harness import SPLITS
-from importers.tables import MARKS, read_table
+from importers.tables import read_table
 
 VERBS, WHAT = ("cases",), "a table with a row a case into a case set"
 EXAMPLE = "tickets.csv --id id --input text --expected label --tag language --source thread > cases-tickets.json"
@@ -43,7 +43,6 @@ def options(option: Callable[..., Any]) -> None:
     option("--split", metavar="COLUMN", help="dev or heldout (default: all are dev)")
     option("--name", metavar="NAME", help="of the case set (default: that of the file)")
     option("--version", default="1", metavar="VERSION", help="of the case set (default: %(default)s)")
-    option("--delimiter", choices=(*MARKS[:3], "tab"), help="of a CSV (default: the one that parts its first line)")
 
 
 def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, Any]:
@@ -67,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     cases: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], str] = {}
     named = [name for name in (args.id, args.expected, *args.input, args.source, args.split) if name]
-    for where, row in read_table(args.table, args.delimiter, decoder=STRICT):
+    for where, row in read_table(args.table, decoder=STRICT):
         if missing := [name for name in (*named, *args.tag) if not isinstance(row, dict) or name not in row]:
             raise RunError(f"{where}: not one column {missing[0]!r} in {shown(row)[:200]}; name one of its own")
         may_be_blank = args.input if row[args.expected] == answer_task.REJECTED else []

@@ -105,7 +105,7 @@ class EvalLog:
             fields={"id": sample["id"], "task": self.spec["task"], "model": self.spec["model"], **metadata},
             usual=[*["task"] * bool(self.task), *metadata],
             output=text_of(output.get("completion", pick(output, "choices.0.message.content")), attached),
-            ts=sample.get("completed_at", sample.get("started_at")), measures=self.measures(sample))
+            explanation=details.get("explanation"), ts=sample.get("completed_at", sample.get("started_at")), measures=self.measures(sample))
 
     def score(self, scores: dict[str, Any], where: str) -> tuple[Any, dict[str, Any]]:
         """Return the value of the score that is meant, and what stands beside it."""
@@ -150,7 +150,7 @@ class EvalLog:
         for name in usage.keys() - mine:
             self.rows.set_aside(name, *spent([usage[name]]))
         own = spent([usage.get(name) for name in mine])
-        tokens, cost_usd = (all_of and max(0, all_of - (other or 0)) for all_of, other in zip(own, graders, strict=True))
+        tokens, cost_usd = (total and max(0, total - (other or 0)) for total, other in zip(own, graders, strict=True))
         return {"cost_usd": cost_usd, "latency_s": amount(sample.get("working_time", sample.get("total_time"))),
                 "tokens": tokens}
 

@@ -44,7 +44,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     contents = [(digest(*map(row["testCase"].get, CONTENT)), row["promptIdx"]) for row in results]
     stated, seen = about.get("repeat"), Counter[Any]()
     repeats = stated if type(stated) is int and stated > 0 else math.gcd(*Counter(contents).values())
-    for row, content in zip(results, contents):
+    for row, content in zip(results, contents, strict=True):
         place, repeat = divmod(seen[content], repeats)
         seen[content] += 1
         if repeat and repeats != stated:
@@ -88,8 +88,16 @@ def held(row: Any, where: str) -> dict[str, Any]:
     check_fields(row, NEEDED, where)
     return {**{key: row[key] for key in row if key not in HEAVY}, "graded": bool(row.get("gradingResult")),
             "label": str(row["prompt"].get("label") or row["prompt"].get("raw")),
-            "judge": amount(pick(row, "gradingResult.tokensUsed.total")),
+            "explanation": explanation_of(table(row.get("gradingResult"))), "judge": amount(pick(row, "gradingResult.tokensUsed.total")),
             "response": {key: pick(row, f"response.{key}") for key in ("output", "cached", "cost", "tokenUsage")}}
+
+
+def explanation_of(graded: dict[str, Any]) -> str | None:
+    """Return what each assertion said, a line each, or else what was said of all."""
+    parts = graded.get("componentResults")
+    lines = [f"{pick(part, 'assertion.type', 'assertion')}: {part['reason']}"
+             for part in (parts if isinstance(parts, list) else ()) if pick(part, "reason")]
+    return "\n".join(lines) or graded.get("reason")
 
 
 def sample_of(row: dict[str, Any], where: str, metric: str, rows: Rows) -> Sample:
@@ -108,6 +116,7 @@ def sample_of(row: dict[str, Any], where: str, metric: str, rows: Rows) -> Sampl
     return Sample(
         where=where, score=named.get(metric), error=error, asked=variables or test.get("description"),
         graded=[test.get(name) for name in ("assert", "threshold")], usual=metadata, output=response["output"],
+        explanation=row["explanation"],
         fields={"testIdx": row["testIdx"], "description": test.get("description"), **variables, **metadata},
         measures={
             "cost_usd": amount(None if cached else response["cost"]),

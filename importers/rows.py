@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from core.files import RunError, json_line, print_stderr
+from core.files import RunError, clean, json_line, print_stderr
 from core.trials import check_row, kept_text, listed, repeats
 
 LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
@@ -45,6 +45,7 @@ class Sample(NamedTuple):
     fields: Mapping[str, Any] = {}  # what --id, --config-column, --cluster and --tag choose from
     usual: Iterable[str] = ()  # the fields that are tags where no --tag is given
     output: Any = None
+    explanation: Any = None  # what the grader said about the score
     ts: Any = None
     measures: Mapping[str, float | None] = {}
 
@@ -90,7 +91,10 @@ class Rows:
         own = self._field(args.id, sample) if args.id else sample.case
         cluster = pick(sample.fields, args.cluster)
         score, error = (None, sample.error) if sample.error else self._score(sample.score)
-        texts = {} if args.no_text else {"input": kept_text(shown(sample.asked)), "output": kept_text(sample.output)}
+        # Inspect's simple scorers give the output as its own explanation.
+        why = clean(kept_text(sample.explanation) or "", keep="\n\t") * (sample.explanation != sample.output)
+        texts = {} if args.no_text else {"input": kept_text(shown(sample.asked)), "output": kept_text(sample.output),
+                                         "explanation": why or None}
         row = {"task_id": "x" if own is None else own, "seed": seed, "config": config, "score": score,
                "error": first_words(error) if error else None,
                "cluster": cluster if isinstance(cluster, str | None) else json.dumps(cluster), **sample.measures,
@@ -165,7 +169,8 @@ class Rows:
         for text, count in self.notes.items():
             print_stderr(f"note: {text}" + f" (trials: {count})" * (count > 0))
         for whose, (tokens, cost_usd) in self.others_use.items():
-            print_stderr(f"note: not counted, for it is not the system's: {whose}: tokens {tokens}, cost {cost_usd:.4g} USD")
+            print_stderr(f"note: not counted, for it is not the system's: {whose}: tokens {tokens}, "
+                         f"cost {cost_usd:.4g} USD")
         for reason, names in self._unfit.items():
             print_stderr(f"note: no tags, for {reason}: {listed(names, 20)}")
         for config, count in Counter(config for config, _, _ in self._places).items():

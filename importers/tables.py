@@ -25,7 +25,7 @@ from importers.rows import Rows, Sample, amount, pick, score_of
 VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
 EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct"
 WORDS: dict[str, float] = {"true": 1, "false": 0}
-MARKS = (",", ";", "|", "\t")
+DELIMITERS = (",", ";", "|", "\t")  # of a CSV: the one that is most often in its first line
 
 
 def options(option: Callable[..., Any]) -> None:
@@ -35,11 +35,11 @@ def options(option: Callable[..., Any]) -> None:
     option("--error", metavar="COLUMN", help="why a trial has no score")
     option("--input", metavar="COLUMN", help="what is asked")
     option("--output", metavar="COLUMN", help="what was answered")
+    option("--explanation", metavar="COLUMN", help="what the grader said about the score")
     option("--measure", nargs="+", default=[], metavar="NAME=COLUMN", help=f"of {', '.join(MEASURES)}")
     option("--rows", nargs="+", metavar="KEY[=SCORE]", help="where a JSON object holds its rows: a list, or an object "
            "of objects (. for the outermost); with the score that all of them have")
     option("--where", metavar="COLUMN=VALUE", help="only the rows that have this value")
-    option("--delimiter", choices=(*MARKS[:3], "tab"), help="of a CSV (default: the one that parts its first line)")
 
 
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
@@ -47,10 +47,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     if wrong := measured.keys() - set(MEASURES):
         raise RunError(f"--measure {min(wrong)}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
     field, _, wanted = (args.where or "").partition("=")
-    for where, row in read_table(path, args.delimiter, args.rows):
-        if args.config in row:  # it named the column once
-            raise RunError(f"--config {args.config}: it names the run itself; --config-column {args.config} reads that "
-                           "column")
+    for where, row in read_table(path, args.rows):
         if args.where and text_of(pick(row, field)) != wanted:
             continue
         given, trial = pick(row, args.score, row), pick(row, args.trial, row)
@@ -68,7 +65,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             trial = int(trial)
         yield Sample(where=where, score=given, error=error, seed=trial if args.trial else None,
                      place=None if args.trial else where, fields=row,
-                     asked=pick(row, args.input), output=pick(row, args.output),
+                     asked=pick(row, args.input), output=pick(row, args.output), explanation=pick(row, args.explanation),
                      measures={name: amount(score_of(pick(row, column), {})[0]) for name, column in measured.items()})
 
 
@@ -79,7 +76,7 @@ def text_of(value: Any) -> str:
 # === Tables ===
 
 
-def read_table(path: str, delimiter: str | None = None, keys: Sequence[str] | None = None,
+def read_table(path: str, keys: Sequence[str] | None = None,
                decoder: json.JSONDecoder = LENIENT) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (place, row by column) of a CSV, JSONL or JSON file, JSON from the lists and objects under some keys.
 
@@ -93,22 +90,22 @@ def read_table(path: str, delimiter: str | None = None, keys: Sequence[str] | No
         elif describe(head(file), path)[0] not in ("", "a table"):
             raise refusal(path, "a table", data=head(file))
         else:
-            yield from read_csv(file, path, {"tab": "\t", None: max(MARKS, key=first.count)}.get(delimiter, delimiter))
+            yield from read_csv(file, path, max(DELIMITERS, key=first.count))
 
 
-def read_csv(file: TextIO, path: str, delimiter: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_csv(file: TextIO, path: str, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]]:
     csv.field_size_limit(2**27)  # an answer kept in a column may be longer than the usual 128 KiB
-    reader = csv.reader(file, delimiter=str(delimiter), strict=True)
+    reader = csv.reader(file, delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])
         for cells in filter(None, reader):
             if len(cells) != len(header):
                 raise RunError(f"{path}:{reader.line_num}: {len(cells)} cells, but {len(header)} columns; correct the "
-                               "line, or give --delimiter")
+                               "line")
             yield f"{path}:{reader.line_num}", {  # of two columns of one name, nobody knows which is meant
                 name: cell for name, cell in zip(header, cells, strict=True) if header.count(name) == 1}
     except csv.Error as error:
-        raise RunError(f"{path}:{reader.line_num}: {error}; correct the quotes, or give --delimiter") from None
+        raise RunError(f"{path}:{reader.line_num}: {error}; correct the quotes") from None
 
 
 def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:

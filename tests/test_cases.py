@@ -84,7 +84,7 @@ class CasesTest(unittest.TestCase):
                          {"equals": "A", "ignore_case": True})
 
     def test_several_inputs_and_another_delimiter_and_names(self):
-        made = self.cases("id;text;more;label\n1;q;r;a\n", "--input", "more", "--delimiter", ";", "--name", "n",
+        made = self.cases("id;text;more;label\n1;q;r;a\n", "--input", "more", "--name", "n",
                           "--version", "2")
         self.assertEqual((made.cases[0].input, made.name, made.version), ({"text": "q", "more": "r"}, "n", "2"))
 

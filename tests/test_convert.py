@@ -101,8 +101,8 @@ class FixtureTest(ConvertTest):
         status, bare, _ = run(*argv, "--no-text")
         for line, other in zip(out.splitlines(), bare.splitlines(), strict=True):
             row, other = json.loads(line), json.loads(other)
-            self.assertEqual({"input", "output"} & other.keys(), set())
-            self.assertEqual({key: row[key] for key in row if key not in ("input", "output", "task_id")},
+            self.assertEqual({"input", "output", "explanation"} & other.keys(), set())
+            self.assertEqual({key: row[key] for key in row if key not in ("input", "output", "explanation", "task_id")},
                              {key: other[key] for key in other if key != "task_id"})
             self.assertEqual(str(row["task_id"])[-12:], str(other["task_id"])[-12:])
 
@@ -229,6 +229,13 @@ class InspectTest(ConvertTest):
         self.assertEqual([name.split(" ")[-1] for name in names["a"]][2], "(2)")
         self.assertTrue(names["a"][1].startswith("y z "), names)
         self.assertEqual(len({row["input_sha256"] for row in rows}), 3)
+
+    def test_an_explanation_is_that_of_the_score_chosen_unless_it_repeats_the_output(self):
+        sample = {"id": "a", "epoch": 1, "output": {"completion": "4"}, "scores": {
+            "judge": {"value": "I", "explanation": "It lacks the unit."}, "match": {"value": "C", "explanation": "4"}}}
+        for scorer, said in (("judge", "It lacks the unit."), ("match", None)):
+            row = self.rows("inspect", self.log(sample), "--scorer", scorer)[0]
+            self.assertEqual(row.get("explanation"), said)
 
     def test_messages_and_choices_are_text(self):
         asked = [{"id": "1", "role": "system", "content": "Be kind."},
@@ -547,6 +554,16 @@ class PromptfooTest(ConvertTest):
         return self.file("results.json", {"evalId": "e", "results": {"version": version, "results": rows},
                                           **({"runtimeOptions": {"repeat": repeat}} if repeat else {})})
 
+    def test_what_each_assertion_said_explains_the_score(self):
+        parts = [{"pass": True, "reason": "It is polite", "assertion": {"type": "llm-rubric"}},
+                 {"pass": False, "reason": "Expected 4", "assertion": {"type": "equals"}}, {"pass": True}]
+        rows = self.rows("promptfoo", self.results(
+            result(0, gradingResult={"reason": "Expected 4", "componentResults": parts}),
+            result(1, testCase={"vars": {"q": "y"}}, gradingResult={"reason": "All assertions passed"}),
+            result(2, testCase={"vars": {"q": "z"}}, gradingResult=None)))
+        self.assertEqual([row.get("explanation") for row in rows],
+                         ["llm-rubric: It is polite\nequals: Expected 4", "All assertions passed", None])
+
     def test_repeats_are_told_from_tests_by_content(self):
         other = {"vars": {"q": "y"}, "assert": [{}]}  # a test of two variables repeats as x, y, x, y
         path = self.results(result(2), result(0), result(1, testCase=other), result(3, testCase=other))
@@ -654,11 +671,9 @@ class CsvTest(ConvertTest):
             self.assertEqual([(row["task_id"], row["score"]) for row in rows], expected)
 
     def test_seeds_are_numbers_where_they_are_written_as_such(self):
-        for mark, name in ((";", ";"), ("\t", "tab"), ("|", "|")):
+        for mark in (";", "\t", "|"):
             path = self.csv("task;run;model;correct\na;1;m;1\na;01;m;1\na;x;m;1\n".replace(";", mark))
-            for given in (["--delimiter", name], []):
-                rows = self.rows("csv", path, *CSV, *given)
-                self.assertEqual([row["seed"] for row in rows], [1, "01", "x"])
+            self.assertEqual([row["seed"] for row in self.rows("csv", path, *CSV)], [1, "01", "x"])
 
     def test_one_file_a_run_is_named_on_the_command_line(self):
         paths = [data("export-a.csv"), data("export-b.csv")]
@@ -678,10 +693,6 @@ class CsvTest(ConvertTest):
         self.assertEqual({row["seed"] for row in again}, {2})
         self.refused("--measure cost: choose of cost_usd, latency_s, tokens, as in latency_s=COLUMN",
                      "table", *named, *columns, "cost=x")
-
-    def test_a_run_named_like_a_column_is_refused(self):
-        self.refused("--config model: it names the run itself; --config-column model reads that column",
-                     "csv", data("scores.csv"), "--case", "task", "--config", "model", "--score", "correct")
 
     def test_a_name_is_no_name_where_a_file_is_called_so(self):
         path = self.file("a=b.csv", "task,correct\nx,1\n")
@@ -728,14 +739,14 @@ class CsvTest(ConvertTest):
                 ("task,run,model\na,1,m\n", ":2: no column 'correct'; there are: task, run, model"),
                 ("task,task,run,model,correct\na,b,1,m,1\n", ":2: field 'task' is None and names nothing; fill it in, "
                  "or choose one of: run, model, correct"),
-                (head + "a,1,m,1\na,2,m\n", ":3: 3 cells, but 4 columns; correct the line, or give --delimiter"),
-                (head + "a,1,m,1,\n", ":2: 5 cells, but 4 columns; correct the line, or give --delimiter"),
+                (head + "a,1,m,1\na,2,m\n", ":3: 3 cells, but 4 columns; correct the line"),
+                (head + "a,1,m,1,\n", ":2: 5 cells, but 4 columns; correct the line"),
                 (head + "a,,m,1\n", ":2: run is blank; fill it in"),
                 (head + "a,1, ,1\n", ":2: field 'model' is ' ' and names nothing; fill it in, or choose one of: task, "
                  "run, model, correct"),
                 (head + "a,1,m,passs\n", f":2: score 'passs' {NO_NUMBER}"),
                 (head + "a,1,m,nan\n", f":2: score 'nan' {NO_NUMBER}"),
-                (head + "a,1,m,\"1\n", ":2: unexpected end of data; correct the quotes, or give --delimiter"),
+                (head + "a,1,m,\"1\n", ":2: unexpected end of data; correct the quotes"),
                 (head + "a,1,m,1\nb,1,m,1\na,1,m,0\n",
                  f":4: this trial of 'm' came before, in t.csv:2; {ONCE}")):
             with self.subTest(content):

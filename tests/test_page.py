@@ -258,6 +258,14 @@ class PageTest(unittest.TestCase):
         self.assertIn("Trials; their outputs were not recorded", text)
         self.assertNotIn("what differs between two outputs is marked", text)
 
+    def test_what_the_grader_said_is_shown_with_the_outcome(self):
+        pair = self.pair([(1, 1, "yes")], [(0, 1, "no")])
+        pair.baseline.trials[0][0] = pair.baseline.trials[0][0]._replace(explanation="It is <b>\nshort.")
+        text = page.html_report(sample() | {"cases": []}, page.pair_panel(pair))
+        self.check(text)
+        self.assertIn('pass</p><p class="why">It is &lt;b&gt;\nshort.</p><pre><del>yes', text)
+        self.assertEqual(text.count('<p class="why">'), 1)
+
     def test_scores_other_than_pass_and_fail_are_columns(self):
         rows = page.pair_panel(self.pair([(0.25, 1, None), (1, 2, None)], [(0.75, 1, None), (None, 3, None)]))
         self.assertEqual([trial["seed"] for trial in rows[0]["trials"]()], ["1", "2", "3"])

@@ -209,7 +209,8 @@ def hostile():
     for key in ("verdict", "reason", "gate", "gate_reason", "interval_method"):
         comparison["decision"][key] = HOSTILE[3]
     for i, name in enumerate(HOSTILE):
-        failed = {"verdict": "fail", "score": 0, "output": name, "error": None, "raw": name, "graders": {name: True}}
+        failed = {"verdict": "fail", "score": 0, "output": name, "error": None, "raw": name, "graders": {name: True},
+                  "explanation": name}
         cut_off = failed | {"verdict": "incomplete", "score": None, "error": name, "raw": {name: name}, "graders": {}}
         rows.append({"case_id": name, "source": HOSTILE[i - i % 2], "tags": [(name, name)],
                      "input": {"text": name}, "expected": name, "trials": [
@@ -223,7 +224,7 @@ def many_cases(count, changed_every, trials=5):
     for i in range(count):
         moved = i % changed_every == 0
         right = {"verdict": "pass", "score": 1, "output": {"category": "billing", "at": i}, "error": None, "raw": None,
-                 "graders": {"category": True}}
+                 "graders": {"category": True}, "explanation": None}
         wrong = right | {"verdict": "fail", "score": 0, "output": {"category": "delivery", "at": i}}
         rows.append({"case_id": f"case-{i}", "source": f"source-{i // 5}", "input": {"text": f"message {i} " * 20},
                      "tags": [("half", f"{i % 2}")], "expected": EXPECTED, "trials": [

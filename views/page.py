@@ -22,7 +22,8 @@ from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
 from harness import CaseSet
-from views.words import MOST_ROWS, NOT_MEASURED, SIDES, Draw, TableRow, Scale, Story, Table, Words, differing, ends_of, sentence
+from views.words import (MOST_ROWS, NOT_MEASURED, SIDES, Draw, Scale, Story, Table, TableRow, Words, differing, ends_of,
+                         sentence)
 
 OPENED_BYTES = 2_500_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
 LINKED_BYTES = 500_000  # of the links from sources and slices to their cases, for the same reason
@@ -43,9 +44,10 @@ PAGE, STYLE, SCRIPT = _file("page.html"), _file("page.css"), _file("page.js")
 
 # A row a case: {"case_id", "source", "tags", "input", "expected", "trials"}; what is not known is None. `trials` is a
 # function, for most cases of a large panel are not shown; it returns in order {"seed", "baseline", "candidate"}. A side
-# that lacks the trial is None, else {"verdict", "score", "output", "error", "raw", "graders"}: verdict pass, fail or
-# incomplete, None where the score (within score_range) is neither; error a text or None; output, and raw (the reply as
-# it came), any JSON value; graders {name: true or false}.
+# that lacks the trial is None, else {"verdict", "score", "output", "error", "raw", "graders", "explanation"}: verdict
+# pass, fail or incomplete, None where the score (within score_range) is neither; error and explanation (what the grader
+# said about the score) a text or None; output, and raw (the reply as it came), any JSON value; graders {name: true or
+# false}.
 
 
 def record_panel(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet) -> list[dict[str, Any]]:
@@ -64,7 +66,7 @@ def _record_trials(rows: Sequence[tuple[dict[str, Any], ...]]) -> list[dict[str,
     return [{"seed": both[0].get("seed"), **{name: {
         "verdict": row["verdict"], "score": int(row["verdict"] == "pass"), "output": row.get("output"),
         "error": "{type}: {message}".format(**row["error"]) if "error" in row else None, "raw": row["metadata"] or None,
-        "graders": row["graders"]} for name, row in zip(SIDES, both, strict=True)}} for both in rows]
+        "graders": row["graders"], "explanation": None} for name, row in zip(SIDES, both, strict=True)}} for both in rows]
 
 
 def pair_panel(pair: Any) -> list[dict[str, Any]]:
@@ -81,7 +83,7 @@ def _pair_trials(passes: bool, *sides: Sequence[Any]) -> list[dict[str, Any]]:
             return None
         verdict = "incomplete" if trial.score is None else ("pass" if trial.score else "fail") if passes else None
         return {"verdict": verdict, "score": trial.score, "output": trial.output, "error": trial.reason, "raw": None,
-                "graders": {}}
+                "graders": {}, "explanation": trial.explanation}
 
     left, right = ({i if trial.seed is None else f"{trial.seed}": trial for i, trial in enumerate(side)}
                    for side in sides)
@@ -410,7 +412,8 @@ class _Panel:
             f"{name} {'passes' if good else 'fails'}" for name, good in outcome["graders"].items())
         shown = _mark(verdict) if verdict else f"score {self.words.plain(float(outcome['score']))}"
         raw = escape(_shown(outcome["raw"])) if verdict == "incomplete" else ""
-        return f"<td><p>{shown}{f': {_esc(said)}' if said else ''}</p>" + "".join(
+        why = f'<p class="why">{escape(_shown(outcome["explanation"]))}</p>' * bool(outcome["explanation"])
+        return f"<td><p>{shown}{f': {_esc(said)}' if said else ''}</p>{why}" + "".join(
             f"<pre>{text}</pre>" for text in (marked, raw) if text) + "</td>"
 
     def table(self, caption: str, cases: Sequence[str]) -> str:

@@ -86,7 +86,7 @@ class PageTest(unittest.TestCase):
         """Return the page: well formed, references resolved, tables and drawings as a screen reader needs them."""
         seen = Page(text)
         self.assertEqual(seen.errors, [])
-        self.assertEqual(len(seen.ids), len(set(seen.ids)), "an id stands twice")
+        self.assertEqual(len(seen.ids), len(set(seen.ids)), "an id is there twice")
         self.assertEqual({href for href in seen.hrefs if href[:1] != "#" or href[1:] not in seen.ids}, set())
         self.assertEqual({tag for tag, _ in seen.tags} & {"img", "link", "iframe", "object", "base"}, set())
         self.assertEqual([attrs for tag, attrs in seen.tags if tag == "script"], [{}])
@@ -216,7 +216,7 @@ class PageTest(unittest.TestCase):
         change = re.search(r'<section id="change">.*?</section>', text, re.DOTALL)[0]
         self.assertIn("<pre>Classify.\nBe <del>brief</del><ins>kind</ins>.</pre>", change)
         self.assertNotIn("temperature", change)
-        self.assertIn("Prompts and settings stand in run records;", page.html_report(sample()))
+        self.assertIn("Prompts and settings are in run records;", page.html_report(sample()))
 
     def test_marks_leave_the_texts_whole_and_their_work_is_bounded(self):
         marker = page._Marker()

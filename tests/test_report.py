@@ -369,7 +369,7 @@ class WordsTest(unittest.TestCase):
         self.assertEqual([row.cells[0] for row in tables["sources"].rows],
                          ["refund", "advice", "(no source)", "late", "topics", "login"])
         self.assertEqual(tables["sources"].rows[0].cells[1:], ["1", "1.0000", "0.6667", "-0.3333"])
-        self.assertIn("Do trials of different cases share their luck? One seed for all cases: cannot be checked.", said)
+        self.assertIn("Do trials of different cases move together? One seed for all cases: cannot be checked.", said)
 
     def test_trials_that_do_not_pair_are_not_counted_as_pairs(self):
         comparison = sample()
@@ -831,12 +831,12 @@ Each source                                               o    :2:    2     o
   On new messages like these: This decides: 6 sources; 95% interval, exact, 64
   sign patterns.
   p: how often a difference at least as large would come up if nothing had
-  changed: on these cases by the luck of sampling alone, on new ones with each
-  source as likely to gain as to lose.
+  changed: on these cases by sampling alone, on new ones with each source as
+  likely to gain as to lose.
   Dashed lines in the drawings: the margin of 0.0200 and the gain worth
   shipping, +0.0500.
-  Do trials of different cases share their luck? One seed for all cases: cannot
-  be checked.
+  Do trials of different cases move together? One seed for all cases: cannot be
+  checked.
 
 Source       cases  baseline  candidate  difference  -0.4     0 +0.2 +0.4
 refund           1    1.0000     0.6667     -0.3333    o     :|:
@@ -846,7 +846,7 @@ late             2    0.6667     1.0000     +0.3333          :|:     o
 topics           1    0.6667     1.0000     +0.3333          :|:     o
 login            1    0.0000     0.6667     +0.6667          :|:            o
   Incomplete trials of the baseline: 1 (Incomplete 1).
-  Were all incomplete trials to go against the candidate, or all for it, the
+  If all incomplete trials counted against the candidate, or all for it, the
   difference would be +0.1905 or +0.2382.
 
 Cost, latency and tokens
@@ -869,8 +869,8 @@ Trials      observed  expected by chance
 at least 1         4                1.50
 at least 2         2                0.25
   By chance: how often the passes of a case, dealt at random to the two runs,
-  would differ by at least as much. Where one seed brings replies alike, chance
-  moves fewer cases.
+  would differ by at least as much. Where one seed gives the same reply on both
+  sides, chance moves fewer cases.
 
 Which slices changed?
 Slice         cases  sources  difference        95% interval  adjusted p
@@ -900,7 +900,7 @@ With                                half-width     0       +0.2      +0.4
 as recorded                             0.2619    [+-----------o------------]
 twice the cases of each source          0.1852    :|: [--------o--------]
 twice the trials                        0.2000    :|:[---------o---------]
-endless trials                          0.1501    :|: : [------o------]
+unlimited trials                        0.1501    :|: : [------o------]
 twice the sources, each like these      0.1853    :|: [--------o--------]
   A half-width of 0.1000 takes 42 sources (trials do not reach it).
   The smallest difference that these would detect in 4 of 5 repetitions is
@@ -917,8 +917,7 @@ Noise floor           -0.0952 to +0.0952    [-----+----]
   By case, bootstrap: 7 cases; exact, grid of 1/3.
   By case, seeded: 7 cases; 2000 resamples, seed 20261020.
   By trial: as if every trial were independent.
-  Noise floor: 3 splits of the baseline's own trials into halves: the largest
-  difference.
+  Noise floor: the largest difference in 3 splits of the baseline's own trials.
   The noise floor is the baseline against itself: two halves of its own trials
   (1 a half) differ by 0.0317 on average; in 16.7% of the splits the gate
   (better) would have answered wrongly.

@@ -22,8 +22,7 @@ from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
 from harness import CaseSet
-from views.words import (MOST_ROWS, NOT_MEASURED, SIDES, Draw, Scale, Story, Table, TableRow, Words, differing, ends_of,
-                         sentence)
+from views.words import (MOST_ROWS, NOT_MEASURED, SIDES, Draw, Scale, Story, Table, TableRow, Words, ends_of, sentence)
 
 OPENED_BYTES = 2_500_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
 LINKED_BYTES = 500_000  # of the links from sources and slices to their cases, for the same reason
@@ -63,10 +62,12 @@ def record_panel(baseline: dict[str, Any], candidate: dict[str, Any], case_set: 
 
 
 def _record_trials(rows: Sequence[tuple[dict[str, Any], ...]]) -> list[dict[str, Any]]:
-    return [{"seed": both[0].get("seed"), **{name: {
-        "verdict": row["verdict"], "score": int(row["verdict"] == "pass"), "output": row.get("output"),
-        "error": "{type}: {message}".format(**row["error"]) if "error" in row else None, "raw": row["metadata"] or None,
-        "graders": row["graders"], "explanation": None} for name, row in zip(SIDES, both, strict=True)}} for both in rows]
+    def outcome(row: dict[str, Any]) -> dict[str, Any]:
+        return {"verdict": row["verdict"], "score": int(row["verdict"] == "pass"), "output": row.get("output"),
+                "error": "{type}: {message}".format(**row["error"]) if "error" in row else None,
+                "raw": row["metadata"] or None, "graders": row["graders"], "explanation": None}
+
+    return [{"seed": left.get("seed"), "baseline": outcome(left), "candidate": outcome(right)} for left, right in rows]
 
 
 def pair_panel(pair: Any) -> list[dict[str, Any]]:
@@ -255,16 +256,14 @@ def _marked(tag: str, text: str) -> str:
     return f"<{tag}>{escape(text)}</{tag}>" if text else ""
 
 
-def _change(words: Words, manifests: Sequence[dict[str, Any]], marker: _Marker) -> str:
-    """Return what differs between the two systems, their settings and servers, word by word."""
-    rows = words.changes() + (differing(*({key: manifest.get(key) for key in ("settings", "server")}
-                                          for manifest in manifests)) if manifests else [])
-    body = "".join(f'<tr><th scope="row">{_esc(name)}</th><td><pre>{marker.through(before, after)}</pre></td></tr>'
-                   for name, before, after in rows)
+def _change(words: Words, marker: _Marker) -> str:
+    """Return what differs between the two systems, word by word."""
+    body = "".join(f'<tr><th scope="row">{_esc(name)}</th><td><pre>{marker.through(one, other)}</pre></td></tr>'
+                   for name, one, other in (row.cells for row in words.changes()))
+    missing = "Prompts and settings are in run records; a page made with those shows them here, word by word."
     return _framed("What differs, word by word: struck through what went, underlined what came",
-                   _heads("What", "baseline, then candidate"), body, "change") * bool(rows) + (
-        "<p>Prompts and settings stand in run records; a page made with those shows them here, word by word.</p>"
-        ) * (not manifests)
+                   _heads("What", "baseline, then candidate"), body, "change") * bool(body) + (
+        "" if words.manifests else f"<p>{missing}</p>")
 
 
 # === Cases with all their trials ===
@@ -475,4 +474,4 @@ def html_report(comparison: dict[str, Any], panel: Sequence[dict[str, Any]] = ()
     """Return a comparison as one HTML page, with the trials of a panel and the two run records' manifests if given."""
     words, marker = Words(comparison, manifests), _Marker()
     rows = _Panel(words, panel, marker)
-    return story_html(words.story(), {"change": _change(words, manifests, marker), "cases": rows.tables()}, rows.opened)
+    return story_html(words.story(), {"change": _change(words, marker), "cases": rows.tables()}, rows.opened)

@@ -74,10 +74,24 @@ def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path.replace("_", " ").strip(), clean(value, keep="\n\t")
 
 
-def differing(one: Any, other: Any) -> list[tuple[str, str, str]]:
-    """Return (path, one's text, the other's) of all in which two JSON values differ; empty where one lacks it."""
-    left, right = dict(flat(one)), dict(flat(other))
-    return [(key, left.get(key, ""), right.get(key, "")) for key in left | right if left.get(key) != right.get(key)]
+def percent(share: float) -> str:
+    return f"{100 * share:.4g}%"
+
+
+def digits(value: float | None, sign: str = "") -> str:
+    """Return a measure to four significant digits, without an exponent where it has few places.
+
+    >>> digits(1234.56), digits(0.000123456), digits(0.5, "+"), digits(0, "+")
+    ('1,235', '0.0001235', '+0.5', '0')
+    """
+    if value is None:
+        return NOT_MEASURED
+    return f"{value:{sign if value else ''}{',.0f' if abs(value) >= 1000 else '.4g'}}"
+
+
+def joined(*parts: object) -> str:
+    """Return the parts that are not empty, none or false, with semicolons between."""
+    return "; ".join(str(part) for part in parts if part)
 
 
 # === What a comparison holds ===
@@ -175,9 +189,19 @@ class Table(NamedTuple):
     folded: "Table | None" = None  # of the same columns, behind its caption
     left_out: int = 0  # rows that were not made, between the two halves of rows
 
+    def fold(self, caption: str, rows: list[TableRow], left_out: int = 0) -> "Table":
+        """Return the table with more rows behind a caption, itself where there are none."""
+        return self._replace(folded=self._replace(caption=caption, rows=rows, left_out=left_out)) if rows else self
+
     def line(self) -> str:
         """Return a folded table as a line: its caption and its first names."""
         return f"{self.caption}: {listing([row.cells[0] for row in self.rows], self.left_out)}."
+
+
+def side_rows(one: Any, other: Any) -> list[TableRow]:
+    """Return a row of texts for all that two JSON values hold, "none" where one lacks it."""
+    left, right = dict(flat(one)), dict(flat(other))
+    return [TableRow([name, left.get(name, "none"), right.get(name, "none")]) for name in left | right]
 
 
 Blocks = Iterator[str | Table]
@@ -231,7 +255,7 @@ class Words:
         self.verdict, self.difference = self.decision["verdict"] or "undecided", self.overall["difference"]
         self.interval: Ends = (self.decision["interval"] or self.decision["interval_95"]
                                or self.overall["source_sign_flip"]["interval_95"])
-        self.level = f"{100 * (self.decision['level'] or 0.95):.4g}%"
+        self.level = percent(self.decision["level"] or 0.95)
 
     # --- figures as text ---
 
@@ -245,39 +269,35 @@ class Words:
     def signed(self, value: float | None) -> str:
         return self.plain(value, sign="+")
 
-    def both(self, row: dict[str, Any]) -> list[str]:
-        return [self.plain(row[side]) for side in SIDES]
+    def scores(self, row: dict[str, Any]) -> list[str]:
+        """Return baseline, candidate and difference of a row."""
+        return [self.plain(row["baseline"]), self.plain(row["candidate"]), self.signed(row["difference"])]
 
     def span(self, ends: Ends) -> str:
         return f"{self.signed(ends[0])} to {self.signed(ends[1])}" if ends else NOT_MEASURED
 
-    def chance(self, value: float | None) -> str:
+    def p_value(self, value: float | None) -> str:
         """Return a p-value; one that 4 places would call zero keeps two digits."""
         return f"{value:.1e}" if value and value < 0.00005 else self.plain(value, 4)
 
-    def digits(self, value: float | None, form: str = ".4g") -> str:
-        """Return a measure to four significant digits, without an exponent where it has few places."""
-        if not value:
-            return NOT_MEASURED if value is None else "0"
-        return f"{value:{form.replace('.4g', ',.0f') if abs(value) >= 1000 else form}}"
-
-    def percent(self, measure: str) -> str:
+    def change_of(self, measure: str) -> str:
         """Return by how much a measure changed, in hundredths of the baseline's."""
-        row = self.all["measures"].get(measure) or {}
-        known = row.get("baseline") and row["difference"] is not None
-        return self.digits(100 * row["difference"] / abs(row["baseline"]), "+.0f") + "%" if known else NOT_MEASURED
+        row = self.all["measures"].get(measure)
+        if not row or not row["baseline"] or row["difference"] is None:
+            return NOT_MEASURED
+        return self.plain(100 * row["difference"] / abs(row["baseline"]), 0, "+") + "%"
 
     def side(self, side: str) -> str:
         """Return a side's name and version."""
         return " ".join(str(self.all[side][key])[:60] for key in ("name", "version") if self.all[side].get(key)) or side
 
     def case_cells(self, cases: Sequence[dict[str, Any]]) -> list[list[str]]:
-        """Return baseline, candidate, difference and by chance of each case; the first three as short as all allow."""
+        """Return baseline, candidate, difference and p-value of each case; the first three as short as all allow."""
         figures = [case[key] for case in cases for key in (*SIDES, "difference") if case[key] is not None]
         places = next(places for places in range(self.places + 1) if places == self.places or all(
             round(value, places) == round(value, self.places) for value in figures))
         return [[*(self.plain(case[side], places) for side in SIDES), self.plain(case["difference"], places, "+"),
-                 self.chance(case["by_chance"])] for case in cases]
+                 self.p_value(case["by_chance"])] for case in cases]
 
     # --- the verdict ---
 
@@ -285,41 +305,44 @@ class Words:
         """Return the sentences that say what the verdict rests on."""
         decision, unit = self.decision, self.unit
         rests = f"the {self.level} interval by {unit}, {self.span(self.interval)},"
-        narrow = decision["equivalence_interval"] or decision["interval_90"]
-        level = f"{100 * (decision['equivalence_level'] or 0.9):.4g}%"
+        narrow = self.span(decision["equivalence_interval"] or decision["interval_90"])
         gain = f"the gain worth shipping, {self.signed(self.gain)}" if self.gain else "zero"
         loss = f"the loss that is tolerated, {self.signed(-self.margin)}" if self.margin else "zero"
-        sentences = ["The baseline scores {}, the candidate {}: a difference of {}.".format(
-            *self.both(self.overall), self.signed(self.difference)), {
-                "better": f"All of {rests} lies above {gain}.", "worse": f"All of {rests} lies below {loss}.",
-                "equivalent": f"The {level} interval by {unit}, {self.span(narrow)}, lies within "
-                              f"{self.plain(self.margin)} of zero.",
-                "not worse": f"{rests.capitalize()} lies above {loss}, but not above {gain}.",
-            }.get(self.verdict, f"No claim can be made: {decision['reason'] or 'none was recorded'}.")]
-        more = {"not worse": "interval_with_one_more", "equivalent": "equivalence_interval_with_one_more"}
-        if self.verdict in more and decision[more[self.verdict]]:
+        verdicts = {
+            "better": f"All of {rests} lies above {gain}.",
+            "worse": f"All of {rests} lies below {loss}.",
+            "equivalent": f"The {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, {narrow}, lies "
+                          f"within {self.plain(self.margin)} of zero.",
+            "not worse": f"{rests.capitalize()} lies above {loss}, but not above {gain}."}
+        no_claim = f"No claim can be made: {decision['reason'] or 'none was recorded'}."
+        sentences = ["The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall)),
+                     verdicts.get(self.verdict, no_claim)]
+        one_more = {"not worse": decision["interval_with_one_more"],
+                    "equivalent": decision["equivalence_interval_with_one_more"]}.get(self.verdict)
+        if one_more:
             sentences.append(f"With one more {unit} that loses (or gains) all it can, it would be "
-                        f"{self.span(decision[more[self.verdict]])}.")
+                             f"{self.span(one_more)}.")
         if filled := decision["interval_with_missing_filled"]:
-            sentences.append(f"With what is missing filled against it, then for it: {self.span(filled)}.")
+            sentences.append("With what is missing counted against the candidate, then for it: "
+                             f"{self.span(filled)}.")
         if self.verdict == "undecided" and decision["groups_needed"] and not decision["sources_needed"]:
-            sentences.append(f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; "
-                        f"there {'is' if self.units == 1 else 'are'} {self.units}.")
+            sentences.append(f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this "
+                             f"size; there {'is' if self.units == 1 else 'are'} {self.units}.")
         if also := [claim for claim in decision["claims"] if claim != self.verdict]:
             sentences.append(f"It is also {' and '.join(also)}.")
-        declared = [f"look {decision['look']}"] * bool(decision["look"])
-        declared += [f"one of {decision['among']} candidates"] * bool(decision["among"])
+        declared = [f"look {decision['look']}"] if decision["look"] else []
+        declared += [f"one of {decision['among']} candidates"] if decision["among"] else []
         if declared:
-            sentences.append(f"Declared: {' and '.join(declared)}, so the interval is at level {self.level}; that takes "
-                        f"{count_of(decision['sources_for_level'], unit)} or more.")
+            sentences.append(f"Declared: {' and '.join(declared)}, so the interval is at level {self.level}; "
+                             f"that takes {count_of(decision['sources_for_level'], unit)} or more.")
         return sentences
 
     def gate(self) -> str:
         """Return whether gate and must-pass are met, and why not; empty without either."""
         decision, sentences = self.decision, []
         if decision["gate_met"] is not None:
-            met = "met" if decision["gate_met"] else "not met" + (
-                ", the data cannot tell" * (decision["gate_contradicted"] is False))
+            unsure = ", the data cannot tell" if decision["gate_contradicted"] is False else ""
+            met = "met" if decision["gate_met"] else f"not met{unsure}"
             why = f" ({decision['gate_reason']})" if decision["gate_reason"] else ""
             sentences.append(f"gate {decision['gate'] or 'must pass'}: {met}{why}")
         for rule in self.all["must_pass"]:
@@ -331,47 +354,61 @@ class Words:
 
     # --- sentences and tables ---
 
+    def changes(self) -> list[TableRow]:
+        """Return what differs between the two systems, and where it is known between their settings and servers."""
+        rows = side_rows(self.all["baseline"], self.all["candidate"])
+        if self.manifests:
+            rows += side_rows(*({key: manifest.get(key) for key in ("settings", "server")}
+                                for manifest in self.manifests))
+        return [row for row in rows if row.cells[1] != row.cells[2]]
+
+    def change(self) -> Blocks:
+        rows = self.changes()
+        yield Table("change", "What differs between the two systems", ["What", "baseline", "candidate"], rows)
+        if not rows:
+            yield "The two systems are described alike."
+
     def questions(self) -> Blocks:
         """Return the two questions with one interval each, the figure of every source, and the sources, worst first."""
         these, flip, decision = self.overall["these_cases"], self.overall["source_sign_flip"], self.decision
-        asked = f"{NOT_MEASURED}: {these['reason'] or GONE}" if these["p_value"] is None else "; ".join(filter(None, (
-            f"{count_of(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ" * (
-                these["pairs"] is not None),
-            these["method"], these["interval_reason"])))
+        pairs = f"{count_of(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ"
+        asked = joined(these["pairs"] is not None and pairs, these["method"], these["interval_reason"])
+        if these["p_value"] is None:
+            asked = f"{NOT_MEASURED}: {these['reason'] or GONE}"
         method = f"{self.level} interval, {decision['interval_method'] or flip['method']}"
         rests = method if self.interval else decision["reason"] or flip["reason"] or GONE
         sources = sorted(self.all["sources"], key=itemgetter("difference"))
         dots = [row["difference"] for row in sources or self.changed]
         new, each = ("messages", "Each source") if self.unit == "source" else ("cases", "Each changed case")
-        yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], [
-            TableRow(["On these very cases", self.span(these["interval_95"]), self.chance(these["p_value"])], asked,
-                Draw(these["interval_95"], self.difference)),
-            TableRow([f"On new {new} like these", self.span(self.interval), self.chance(flip["p_value"])],
-                f"This decides: {count_of(self.units, self.unit)}; {rests}",
-                Draw(self.interval, self.difference, "decides")),
-            *[TableRow([each, "", ""], draw=Draw(dots=dots))] * (0 < len(dots) <= DRAWN_DOTS)])
+        rows = [TableRow(["On these very cases", self.span(these["interval_95"]), self.p_value(these["p_value"])],
+                         asked, Draw(these["interval_95"], self.difference)),
+                TableRow([f"On new {new} like these", self.span(self.interval), self.p_value(flip["p_value"])],
+                         f"This decides: {count_of(self.units, self.unit)}; {rests}",
+                         Draw(self.interval, self.difference, "decides"))]
+        if 0 < len(dots) <= DRAWN_DOTS:
+            rows.append(TableRow([each, "", ""], draw=Draw(dots=dots)))
+        yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], rows)
         yield ("p: how often a difference at least as large would come up if nothing had changed: on these cases "
-               f"by the luck of sampling alone, on new ones with each {self.unit} as likely to gain as to lose.")
-        if self.margin or self.gain:
-            marked = [f"the margin of {self.plain(self.margin)}"] * bool(self.margin)
-            marked += [f"the gain worth shipping, {self.signed(self.gain)}"] * bool(self.gain)
+               f"by sampling alone, on new ones with each {self.unit} as likely to gain as to lose.")
+        marked = [f"the margin of {self.plain(self.margin)}"] if self.margin else []
+        marked += [f"the gain worth shipping, {self.signed(self.gain)}"] if self.gain else []
+        if marked:
             yield f"Dashed lines in the drawings: {' and '.join(marked)}."
         if self.all["shared_luck"]["reason"] and these["p_value"] is not None:
-            yield f"Do trials of different cases share their luck? {sentence(self.all['shared_luck']['reason'])}"
+            yield f"Do trials of different cases move together? {sentence(self.all['shared_luck']['reason'])}"
         if sources:
-            yield self.source_table(sources[:SHOWN_SOURCES], sources[SHOWN_SOURCES:])
+            yield self.sources(sources)
         yield from self.unscored()
 
-    def source_table(self, shown: Sequence[dict[str, Any]], more: Sequence[dict[str, Any]]) -> Table:
-        """Return the table of the sources shown, with more of them folded away."""
-        first, left_out, last = ends_of(more, MOST_ROWS)
-        rows = [TableRow([row["source"] or "(no source)", f"{row['cases']}", *self.both(row),
-                          self.signed(row["difference"])], draw=Draw(point=row["difference"]), key=row["source"],
-                         change=row["difference"]) for row in (*shown, *first, *last)]
+    def sources(self, sources: Sequence[dict[str, Any]]) -> Table:
+        """Return the table of sources that are sorted, all but the first folded away."""
+        first, left_out, last = ends_of(sources[SHOWN_SOURCES:], MOST_ROWS)
+        rows = [TableRow([row["source"] or "(no source)", f"{row['cases']}", *self.scores(row)],
+                         draw=Draw(point=row["difference"]), key=row["source"], change=row["difference"])
+                for row in (*sources[:SHOWN_SOURCES], *first, *last)]
         table = Table("sources", "Sources, worst first: a source is what several cases were made from", [
-            "Source", "~cases", "~baseline", "~candidate", "#difference"], rows[:len(shown)])
-        return table._replace(folded=table._replace(caption=f"{len(more)} more sources", rows=rows[len(shown):],
-                                                    left_out=left_out)) if more else table
+            "Source", "~cases", "~baseline", "~candidate", "#difference"], rows[:SHOWN_SOURCES])
+        return table.fold(f"{len(sources) - SHOWN_SOURCES} more sources", rows[SHOWN_SOURCES:], left_out)
 
     def unscored(self) -> Blocks:
         """Return what is known of incomplete trials, and of a comparison where nothing moved."""
@@ -381,18 +418,19 @@ class Words:
                 reasons = [f"{name} {n}" for name, n in incomplete[side]["reasons"].items()]
                 yield f"Incomplete trials of the {side}: {count} ({listing(reasons)})."
         if bounds := incomplete["difference_bounds"]:
-            yield ("Were all incomplete trials to go against the candidate, or all for it, the difference would be "
+            yield ("If all incomplete trials counted against the candidate, or all for it, the difference would be "
                    f"{' or '.join(map(self.signed, bounds))}.")
         if nothing["groups"]:
-            yield (f"No case changed, which does not prove that nothing would: {count_of(nothing['groups'], self.unit)} "
-                   f"cannot exclude that up to {100 * nothing['excluded_share']:.0f}% of all change.")
+            yield ("No case changed, which does not prove that nothing would: "
+                   f"{count_of(nothing['groups'], self.unit)} cannot exclude that up to "
+                   f"{100 * nothing['excluded_share']:.0f}% of all change.")
 
     def cost(self) -> Blocks:
         names = {"latency_s": "latency, seconds", "cost_usd": "cost, USD"}
-        rows = [TableRow([names.get(name, name), *(self.digits(row[side]) for side in SIDES),
-                     self.digits(row["difference"], "+.4g"), self.percent(name),
-                     " to ".join(self.digits(end, "+.4g") for end in row["interval_95"] or ()) or NOT_MEASURED],
-                    row["reason"] or "") for name, row in self.all["measures"].items()]
+        rows = [TableRow([names.get(name, name), *(digits(row[side]) for side in SIDES), digits(row["difference"], "+"),
+                          self.change_of(name),
+                          " to ".join(digits(end, "+") for end in row["interval_95"] or ()) or NOT_MEASURED],
+                         row["reason"] or "") for name, row in self.all["measures"].items()]
         yield Table("cost", "Mean of a case", ["Measure", "#baseline", "#candidate", "#difference", "#change",
                                                "~95% interval"], rows)
         if not rows:
@@ -409,75 +447,76 @@ class Words:
                        count_of(sum(pairs.values()), "pair"), **pairs)
         for row in moved["trials_moved"]:
             if row["at_least"] == moved["most_telling"]:
-                yield (f"{count_of(row['observed'], 'case')} moved by {count_of(row['at_least'], 'trial')} or more; by chance "
-                       f"alone {self.plain(row['expected'], 2)} would.")
+                yield (f"{count_of(row['observed'], 'case')} moved by {count_of(row['at_least'], 'trial')} or more; by "
+                       f"chance alone {self.plain(row['expected'], 2)} would.")
         for what, reason in (("Pairs of trials are", self.all["trial_pairs_reason"]),
                              ("What moves by chance is", moved["reason"])):
             if reason:
                 yield f"{what} {NOT_MEASURED}: {reason}."
         first, left_out, last = ends_of(self.changed, MOST_ROWS)
         shown = [*first, *last]
-        yield Table("cases", "Changed cases, worst first", ["Case", "~baseline", "~candidate", "#difference",
-                                                            "#by chance"], [
-            TableRow([case["case_id"], *cells], key=case["case_id"], change=case["difference"])
-            for case, cells in zip(shown, self.case_cells(shown), strict=True)], left_out=left_out)
+        yield Table("cases", "Changed cases, worst first",
+                    ["Case", "~baseline", "~candidate", "#difference", "#by chance"],
+                    [TableRow([case["case_id"], *cells], key=case["case_id"], change=case["difference"])
+                     for case, cells in zip(shown, self.case_cells(shown), strict=True)], left_out=left_out)
         yield Table("chance", "Cases that moved by so many trials", ["Trials", "#observed", "#expected by chance"], [
             TableRow([f"at least {row['at_least']}", f"{row['observed']}", self.plain(row["expected"], 2)])
             for row in moved["trials_moved"]])
         if moved["trials_moved"]:
             yield ("By chance: how often the passes of a case, dealt at random to the two runs, would differ by at "
-                   "least as much. Where one seed brings replies alike, chance moves fewer cases.")
+                   "least as much. Where one seed gives the same reply on both sides, chance moves fewer cases.")
 
     def slices(self) -> Blocks:
         """Return the slices, worst first; those of too few sources behind one line."""
-        parts = sorted(((tag, value, part) for tag, values in self.all["slices"].items()
-                        for value, part in values.items()), key=lambda slice_: slice_[2]["difference"])
-        rows = [self.slice(*slice_) for slice_ in parts]
+        parts = [(tag, value, part) for tag, values in self.all["slices"].items() for value, part in values.items()]
+        rows = [self.slice(*part) for part in sorted(parts, key=lambda slice_: slice_[2]["difference"])]
+        heads = ["Slice", "~cases", f"~{self.unit}s", "~baseline", "~candidate", "#difference", "#95% interval",
+                 "#adjusted p"]
         few = [row for row in rows if row.draw and not row.draw.ends]
-        table = Table("slices", "Slices, worst first", [
-            "Slice", "~cases", f"~{self.unit}s", "~baseline", "~candidate", "#difference", "#95% interval",
-            "#adjusted p"], rows)
-        yield table if len(few) < FOLDED_FROM else table._replace(
-            rows=[row for row in rows if row.draw and row.draw.ends], folded=table._replace(
-                caption=f"{count_of(len(few), 'slice')} of too few {self.unit}s for an interval", rows=few))
+        if len(few) < FOLDED_FROM:
+            yield Table("slices", "Slices, worst first", heads, rows)
+        else:
+            yield Table("slices", "Slices, worst first", heads, [row for row in rows if row not in few]).fold(
+                f"{count_of(len(few), 'slice')} of too few {self.unit}s for an interval", few)
         method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
-        yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of them "
-               f"would stand out as much if nothing had changed{method}. The interval is by {self.unit}."
+        yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of "
+               f"them would stand out as much if nothing had changed{method}. The interval is by {self.unit}."
                if rows else "No tag makes slices of these cases.")
 
     def slice(self, tag: str, value: str, part: dict[str, Any]) -> TableRow:
-        ends, these, least = (part["source_sign_flip"]["interval_95"], part["these_cases"],
-                              part["smallest_adjusted_p_value"])
-        notes = [f"too few {self.unit}s for an interval"] * (not ends)
-        notes += [f"same cases as {listing(part['same_cases_as'])}"] * bool(part["same_cases_as"])
-        if any(part["incomplete"].values()):
-            notes.append("incomplete trials: {baseline} in the baseline, {candidate} in the candidate".format(
-                **part["incomplete"]))
-        if ends and (least or 0) > 0.05:
-            notes.append(f"its {count_of(part['source_groups'], 'source')} cannot give an adjusted p below "
-                         f"{self.chance(least)}; on these very cases p is {self.chance(these['p_value'])}")
-        return TableRow([f"{tag}: {value}", f"{part['cases']}", f"{part['source_groups'] or NOT_MEASURED}", *self.both(part),
-                    self.signed(part["difference"]), self.span(ends), self.chance(part["adjusted_p_value"])],
-                   "; ".join(notes), Draw(ends, part["difference"]), (tag, value), part["difference"])
+        ends, least = part["source_sign_flip"]["interval_95"], part["smallest_adjusted_p_value"]
+        sources = count_of(part["source_groups"], "source")
+        note = joined(
+            not ends and f"too few {self.unit}s for an interval",
+            part["same_cases_as"] and f"same cases as {listing(part['same_cases_as'])}",
+            any(part["incomplete"].values()) and "incomplete trials: {baseline} in the baseline, {candidate} in the "
+            "candidate".format(**part["incomplete"]),
+            ends and (least or 0) > 0.05 and f"its {sources} cannot give an adjusted p below {self.p_value(least)}; on "
+            f"these very cases p is {self.p_value(part['these_cases']['p_value'])}")
+        return TableRow([f"{tag}: {value}", f"{part['cases']}", f"{part['source_groups'] or NOT_MEASURED}",
+                         *self.scores(part), self.span(ends), self.p_value(part["adjusted_p_value"])],
+                        note, Draw(ends, part["difference"]), (tag, value), part["difference"])
 
     def consistency(self) -> Blocks:
-        found, sides = self.all["consistency"], [self.all["consistency"][side] for side in SIDES]
+        found = self.all["consistency"]
+        sides = [found[side] for side in SIDES]
         if sides[0]["always"] is None:
             yield f"Consistency is {NOT_MEASURED}: {found['reason'] or GONE}."
             return
+        counts = [TableRow([f"cases that {key} pass", *(f"{side[key]}" for side in sides)])
+                  for key in ("always", "sometimes", "never")]
+        shares = zip(*(side["pass_hat_k"] for side in sides), strict=True)
         yield Table("consistency", "How steadily cases pass", ["Cases", "#baseline", "#candidate"], [
-            *(TableRow([f"cases that {key} pass", *(f"{side[key]}" for side in sides)])
-              for key in ("always", "sometimes", "never")),
-            *(TableRow([f"pass^{k}", *map(self.plain, both)]) for k, both in enumerate(
-                zip(*(side["pass_hat_k"] for side in sides), strict=True), start=1))])
+            *counts, *(TableRow([f"pass^{k}", *map(self.plain, both)]) for k, both in enumerate(shares, start=1))])
         yield ("pass^k: how often k trials of a case all pass. Newly unsteady: "
-               f"{listing(found['newly_unsteady']) or 'none'}. Newly steady: {listing(found['newly_steady']) or 'none'}.")
+               f"{listing(found['newly_unsteady']) or 'none'}. Newly steady: "
+               f"{listing(found['newly_steady']) or 'none'}.")
 
     def plans(self) -> Blocks:
         """Return what would make the interval narrower, and what the asked half-width takes."""
         half, plan, detectable = self.all["half_width"], self.all["plan"], self.all["detectable_difference"]
         names = {"now": "as recorded", "twice_cases": "twice the cases of each source",
-                 "twice_trials": "twice the trials", "endless_trials": "endless trials",
+                 "twice_trials": "twice the trials", "endless_trials": "unlimited trials",
                  "twice_groups": f"twice the {self.unit}s, each like these"}
         if self.unit == "case":
             del names["twice_cases"]
@@ -486,10 +525,10 @@ class Words:
             TableRow([name, self.plain(half[key])], draw=Draw([middle - half[key], middle + half[key]], middle))
             for key, name in names.items() if half[key] is not None])
         if plan["half_width"] is not None:
-            wanted = [count_of(plan[key], noun) for key, noun in (("source_groups", "source"), ("cases", "case"),
-                                                              ("trials", "trial")) if plan[key] is not None]
-            yield (f"A half-width of {self.plain(plan['half_width'])} takes {' or '.join(wanted) or NOT_MEASURED}"
-                   + (f" ({plan['reason']})." if plan["reason"] else "."))
+            wanted = [count_of(plan[key], noun) for key, noun in (
+                ("source_groups", "source"), ("cases", "case"), ("trials", "trial")) if plan[key] is not None]
+            why = f" ({plan['reason']})" if plan["reason"] else ""
+            yield f"A half-width of {self.plain(plan['half_width'])} takes {' or '.join(wanted) or NOT_MEASURED}{why}."
         if detectable is not None:
             yield f"The smallest difference that these would detect in 4 of 5 repetitions is {self.plain(detectable)}."
         if half["reason"]:
@@ -497,57 +536,52 @@ class Words:
 
     def contrast(self) -> Blocks:
         """Return all intervals that do not decide, and what they say."""
-        overall, noise, largest = self.overall, self.all["noise_floor"], self.all["noise_floor"]["largest_difference"]
-        cases, floor = count_of(overall["cases"], "case"), None if largest is None else [-largest, largest]
+        overall, noise = self.overall, self.all["noise_floor"]
+        cases = count_of(overall["cases"], "case")
         if self.all["shared_luck"]["withheld"]:
             cases += ", too narrow here: trials of different cases move together"
-        rows = [("By source, bootstrap", overall["source_cluster_interval_95"],
-                 (count_of(overall["source_groups"], "source"), overall["source_cluster_method"])),
-                ("By case, bootstrap", overall["exact_interval_95"], (cases, overall["exact_method"])),
-                ("By case, seeded", overall["interval_95"], (cases, overall["interval_method"] or (
-                    overall["interval_95"] and f"{self.all['resamples']} resamples, seed {self.all['seed']}"))),
-                ("By trial", overall["trial_level_interval_95"], ("as if every trial were independent", overall[
-                    "trial_level_method"], overall["trial_level_reason"]))]
+        seeded = overall["interval_method"] or (
+            overall["interval_95"] and f"{self.all['resamples']} resamples, seed {self.all['seed']}")
+        rows = [(f"By case, {kind}", ends, joined(cases, method)) for kind, ends, method in (
+            ("bootstrap", overall["exact_interval_95"], overall["exact_method"]),
+            ("seeded", overall["interval_95"], seeded))]
+        if self.unit == "source":  # without sources both bootstraps are one
+            rows.insert(0, ("By source, bootstrap", overall["source_cluster_interval_95"], joined(
+                count_of(overall["source_groups"], "source"), overall["source_cluster_method"])))
+        rows.append(("By trial", overall["trial_level_interval_95"], joined(
+            "as if every trial were independent", overall["trial_level_method"], overall["trial_level_reason"])))
+        largest = noise["largest_difference"]
+        floor = None if largest is None else [-largest, largest]
+        splits = f"the largest difference in {count_of(noise['splits'], 'split')} of the baseline's own trials"
         yield Table("contrast", "95% intervals that do not decide", ["Interval", "#from, to"], [
-            *(TableRow([name, self.span(ends)], "; ".join(filter(None, notes)), Draw(ends, self.difference))
-              for name, ends, notes in rows[self.unit == "case":]),  # without sources both bootstraps are one
-            TableRow(["Noise floor", self.span(floor)], noise["reason"] or GONE if floor is None else
-                f"{count_of(noise['splits'], 'split')} of the baseline's own trials into halves: the largest difference",
-                Draw(floor, None, "noise"))])
+            *(TableRow([name, self.span(ends)], note, Draw(ends, self.difference)) for name, ends, note in rows),
+            TableRow(["Noise floor", self.span(floor)], splits if floor else noise["reason"] or GONE,
+                     Draw(floor, None, "noise"))])
         if noise["mean_difference"] is not None:
-            share = noise["gate_tripped_share"]
-            often = f"{self.plain(100 * share, 1)}%" if share is not None else (
-                f"a share that is {NOT_MEASURED} ({noise['reason'] or GONE})")
-            claim = f"the gate ({noise['gate']}) would have answered wrongly" if noise["gate"] else (
-                "a gain or a loss would be claimed")
-            yield ("The noise floor is the baseline against itself: two halves of its own trials "
-                   f"({noise['trials_per_half']} a half) differ by {self.plain(noise['mean_difference'])} on average; "
-                   f"in {often} of the splits {claim}.")
+            yield self.noise_floor(noise)
 
-    def changes(self) -> list[tuple[str, str, str]]:
-        """Return what differs between the two systems as the comparison describes them: (what, before, after)."""
-        return differing(self.all["baseline"], self.all["candidate"])
-
-    def change(self) -> Blocks:
-        yield Table("change", "What differs between the two systems", ["What", "baseline", "candidate"], [
-            TableRow([name, one or "none", other or "none"]) for name, one, other in self.changes()])
-        if not self.changes():
-            yield "The two systems are described alike."
+    def noise_floor(self, noise: dict[str, Any]) -> str:
+        share = noise["gate_tripped_share"]
+        often = f"{self.plain(100 * share, 1)}%" if share is not None else (
+            f"a share that is {NOT_MEASURED} ({noise['reason'] or GONE})")
+        claim = f"the gate ({noise['gate']}) would have answered wrongly" if noise["gate"] else (
+            "a gain or a loss would be claimed")
+        return ("The noise floor is the baseline against itself: two halves of its own trials "
+                f"({noise['trials_per_half']} a half) differ by {self.plain(noise['mean_difference'])} on average; "
+                f"in {often} of the splits {claim}.")
 
     def recipe(self) -> Blocks:
         """Return all that is needed to reproduce the comparison, one value where both sides share it."""
         shared = ("comparison_version", "tool_version", "case_set", "task", "trials", "resamples", "seed",
                   "score_range", "missing", "options", "variance")
         rows = [TableRow([name, value, value]) for name, value in flat({name: self.all[name] for name in shared})]
-        one, other = (dict(flat(self.all[side] | {"log": self.all["logs"][side]})) for side in SIDES)
-        rows += [TableRow([name, one.get(name, "none"), other.get(name, "none")]) for name in one | other]
+        rows += side_rows(*(self.all[side] | {"log": self.all["logs"][side]} for side in SIDES))
         rows += [TableRow([f"left out: {row['case_id']}", *[f"{row['side']}: {row['reason']}"] * 2])
                  for row in self.all["excluded"]]
         rows += [TableRow([f"trials of {row['case_id']}", *(f"{row[side]}" for side in SIDES)])
                  for row in self.all["uneven_trials"]]
         if self.manifests:
-            one, other = (dict(flat({"run": manifest})) for manifest in self.manifests)
-            rows += [TableRow([name, one.get(name, "none"), other.get(name, "none")]) for name in one | other]
+            rows += side_rows(*({"run": manifest} for manifest in self.manifests))
         yield Table("measured", "All that decides the figures", ["What", "baseline", "candidate"], rows)
 
     def story(self) -> Story:
@@ -562,11 +596,13 @@ class Words:
         groups = f", {count_of(self.units, 'source')}" if self.unit == "source" and self.units is not None else ""
         trials = f"{count_of(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
         name = (self.all["case_set"]["name"] or "trial logs")[:120]
-        return Story(f"{self.side('baseline')} against {self.side('candidate')}",
-                     f"{count_of(self.overall['cases'], 'case')} of {name}{groups}, {trials}", self.verdict, self.gate(),
-                     self.lead(), [(sentence(row["message"]), sentence(row["advice"])) for row in self.all["warnings"]],
-                     [Section(key, heading, list(blocks())) for key, heading, blocks in sections], self.overall["worse"],
-                     [edge for edge in (-self.margin, self.margin, self.gain) if edge])
+        return Story(
+            title=f"{self.side('baseline')} against {self.side('candidate')}",
+            subject=f"{count_of(self.overall['cases'], 'case')} of {name}{groups}, {trials}",
+            verdict=self.verdict, gate=self.gate(), lead=self.lead(),
+            warnings=[(sentence(row["message"]), sentence(row["advice"])) for row in self.all["warnings"]],
+            sections=[Section(key, heading, list(blocks())) for key, heading, blocks in sections],
+            worse=self.overall["worse"], edges=[edge for edge in (-self.margin, self.margin, self.gain) if edge])
 
 
 # === Several candidates of one baseline ===
@@ -579,6 +615,31 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     of at least so many, and which level that would have taken.
     """
     every = [Words(comparison) for comparison in comparisons]
+    first, measures = every[0], dict.fromkeys(name for words in every for name in words.all["measures"])
+    best_first = sorted(zip(every, pages or [""] * len(every), strict=True), key=lambda one: -one[0].difference)
+    rows = []
+    for words, page in best_first:
+        about, unsteady = words.all["candidate"], words.all["consistency"]["candidate"]["sometimes"]
+        by_version = about.get("version") and about.get("name") == first.all["baseline"].get("name")
+        cells = [f"{about['version']}" if by_version else words.side("candidate"), words.verdict,
+                 words.signed(words.difference), words.span(words.interval), *map(words.change_of, measures),
+                 NOT_MEASURED if unsteady is None else f"{unsteady}"]
+        rows.append(TableRow(cells, words.gate(), Draw(words.interval, words.difference, "decides"), page,
+                             words.difference))
+    heads = ["Candidate", "verdict", "#difference", "#interval", *(f"#{name.partition('_')[0]}" for name in measures),
+             "~unsteady"]
+    return first.story()._replace(
+        title=f"{first.side('baseline')} against {len(every)} candidates", verdict=f"{len(every)} candidates", gate="",
+        lead=[f"The baseline scores {first.plain(first.overall['baseline'])}."],
+        warnings=undeclared(every, names),
+        sections=[Section("sheet", "Which candidate?", [
+            Table("sheet", "Candidates, best first, candidate minus baseline", heads, rows),
+            f"The intervals are by {first.unit}. Cost, latency and tokens: the change from the baseline. Unsteady: "
+            "cases that sometimes pass."])])
+
+
+def undeclared(every: Sequence[Words], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return a warning for those that were not declared as one of so many; raise RunError for another baseline."""
     count, first, levels = len(every), every[0], dict[str, list[str]]()
     for name, words in zip(names, every, strict=True):
         for key, what in (("case_set", "case set"), ("task", "task"), ("baseline", "baseline")):
@@ -589,27 +650,7 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
         among = words.decision["among"] or 1
         if among < count:  # a level of 1 - 2a becomes 1 - 2a * among / count
             alpha = (words.decision["alpha"] or 0.025) * among / count
-            levels.setdefault(f"{100 * (1 - 2 * alpha):.4g}%", []).append(name)
-    measures = dict.fromkeys(name for words in every for name in words.all["measures"])
-    rows = []
-    for words, page in sorted(zip(every, pages or [""] * count, strict=True), key=lambda pair: pair[0].difference,
-                              reverse=True):
-        about, unsteady = words.all["candidate"], words.all["consistency"]["candidate"]["sometimes"]
-        alone = about.get("version") and about.get("name") == first.all["baseline"].get("name")
-        rows.append(TableRow([f"{about['version']}" if alone else words.side("candidate"), words.verdict,
-                         words.signed(words.difference), words.span(words.interval), *map(words.percent, measures),
-                         NOT_MEASURED if unsteady is None else f"{unsteady}"],
-                        words.gate(), Draw(words.interval, words.difference, "decides"), page, words.difference))
-    heads = ["Candidate", "verdict", "#difference", "#interval", *(f"#{name.partition('_')[0]}" for name in measures),
-             "~unsteady"]
-    story = first.story()
-    return story._replace(
-        title=f"{first.side('baseline')} against {count} candidates", verdict=f"{count} candidates", gate="",
-        lead=[f"The baseline scores {first.plain(first.overall['baseline'])}."],
-        warnings=[(f"Compared without --among {count}, as if each were the only candidate: {listing(named)}.",
-                   f"Compare them again with --among {count}; that takes intervals at {level}, which are wider.")
-                  for level, named in levels.items()],
-        sections=[Section("sheet", "Which candidate?", [
-            Table("sheet", "Candidates, best first, candidate minus baseline", heads, rows),
-            f"The intervals are by {first.unit}. Cost, latency and tokens: the change from the baseline. Unsteady: "
-            "cases that sometimes pass."])])
+            levels.setdefault(percent(1 - 2 * alpha), []).append(name)
+    return [(f"Compared without --among {count}, as if each were the only candidate: {listing(named)}.",
+             f"Compare them again with --among {count}; that takes intervals at {level}, which are wider.")
+            for level, named in levels.items()]

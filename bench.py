@@ -30,30 +30,35 @@ import json
 import queue
 import random
 import re
+import shutil
 import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import Any, TypeVar
 
-from core import files
+from core import files, logs
 import harness
 from core.files import RunError, print_stderr
-from harness import Case, Task, Unavailable
+from harness import Case, CaseSet, Task, Unavailable
 
 RETRIES = 8  # with the pauses below about two minutes: the time in which a server starts again and loads its model
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
-TICK_S = 1.0  # how long the line on a terminal may stand still
-LOOK_EVERY = 100  # trials between two looks at what serves
+TICK_S = 1.0  # how long the line on a terminal may stay as it is
+LOOK_EVERY = 100  # trials between two looks at the server
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
 
 Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
 Outcome = dict[str, Any]
+T = TypeVar("T")
 
 
-def units_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list[Attempt]:
-    """Return the units of shard (K, N), in recording order: every case once, then every case again.
+def attempts_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list[Attempt]:
+    """Return the attempts of shard (K, N), in recording order: every case once, then every case again.
 
     A system that drifts while it is recorded drifts on all cases alike, and a run cut short has whole rounds.
     """
@@ -67,49 +72,44 @@ def units_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list
 class LogWriter(files.Appender):
     """The log of one run: `rows` are its trials, `sealed` says whether it has its end line. More trials extend it."""
 
-    def __init__(self, path: str, resume: bool, header: dict[str, Any], units: Sequence[Attempt]):
+    def __init__(self, path: str, resume: bool, header: dict[str, Any], attempts: Sequence[Attempt]):
         """Open a log at its next line; raise RunError, the log untouched, where it is not one of this run."""
+        self.header, self.attempts = header, attempts
         self.rows: list[dict[str, Any]] = []
-        self.sealed, self.extend, self.moved = False, False, ""
+        self.sealed, self.moved = False, ""
+        self.first: dict[str, Any] | None = header  # the line to begin with, where there is one
+        super().__init__(path, files.LOG_START, self._check, fresh=not resume)
 
-        def check(lines: bytes) -> int:
-            if lines:
-                log = harness.parse_log(lines, path)
-                self.extend = log.end is not None and not log.changed and log.header["trials"] < header["trials"]
-                more = {"trials": header["trials"]} if self.extend else {}
-                harness.refuse_run_difference(log.header | more, header, (path, "this command"))
-                ours = {(case.id, trial) for case, trial in units}
-                for number, row in zip(log.lines, log.rows):
-                    if (row["case_id"], row["trial"]) not in ours:
-                        raise RunError(f"{path}:{number}: case {row['case_id']!r} trial {row['trial']} is not of this "
-                                       "run; record it again under another name")
-                self.rows, self.sealed = log.rows, log.end is not None and not self.extend
-            return len(lines)
-
-        super().__init__(path, files.LOG_START, check, fresh=not resume)
-        if not self.data or self.extend:
-            more = {"type": "extended", "trials": header["trials"], "at": header["started_at"]}
-            try:
-                self.add(more if self.extend else header)
-            except BaseException:
-                self.close()
-                raise
+    def _check(self, lines: bytes) -> int:
+        if not lines:
+            return 0
+        log, header, self.first = logs.parse_log(lines, self.path), self.header, None
+        if log.end and not log.changed and log.header["trials"] < header["trials"]:
+            self.first = {"type": "extended", "trials": header["trials"], "at": header["started_at"]}
+            log.header["trials"] = header["trials"]
+        logs.refuse_run_difference(log.header, header, (self.path, "this command"))
+        ours = {(case.id, trial) for case, trial in self.attempts}
+        for number, row in zip(log.lines, log.rows, strict=True):
+            if (row["case_id"], row["trial"]) not in ours:
+                raise RunError(f"{self.path}:{number}: case {row['case_id']!r} trial {row['trial']} is not of this "
+                               "run; record it again under another name")
+        self.rows, self.sealed = log.rows, log.end is not None and not self.first
+        return len(lines)
 
     def add(self, value: dict[str, Any]) -> None:
         """Write one line and wait until the disk has it; raise RunError where it has not, or the log is not ours alone.
 
-        Where somebody removed the log, cut it or wrote to it, all that was recorded goes on in another file, this line
-        included, and every line after it raises RunError as well: what is under way is kept, no more is begun.
+        Where somebody removed the log, cut it or wrote to it, all that was recorded is saved in another file, this line
+        included, and so is every line after it, and each raises RunError: what is under way is kept, no more is begun.
         """
         try:
             why = "" if self.moved else self.changed(value["type"] == "end")
             if why:
-                before = self.path
+                self.moved = f"{self.path} {why} while it was recorded"
                 self.leave()
-                self.moved = f"{before} {why} while it was recorded"
             self.append(files.json_line(value).encode())
         except OSError as error:
-            raise RunError(f"cannot write {self.path}: {error.strerror}; make room for it") from None
+            raise RunError(f"cannot write {self.path}: {error.strerror}; free disk space") from None
         if value["type"] == "trial":
             self.rows.append(value)
         if self.moved:
@@ -124,103 +124,123 @@ class LogWriter(files.Appender):
 # === Trials, several at a time ===
 
 
-class Patience(NamedTuple):
-    """How what a server did not do is tried again."""
+@dataclass
+class Patience:
+    """How a request that the server did not answer is tried again."""
 
     retries: int
-    stop: threading.Event  # set: nothing is tried again
-    wait: Callable[[float], Any] | None  # makes a pause; None: one that ends once stop is set
-    noted: Callable[[str], Any]
+    wait: Callable[[float], Any] | None = None  # makes a pause; None: one that ends once stop is set
     jitter: Callable[[], float] = random.random  # from 0 to 1
-    known: bool = True  # the server was there before: where nothing listens now, it may come back
 
-    def tried(self, work: Callable[[], Any]) -> tuple[Any, list[str]]:
-        """Return what work() returns, and why each time before it was Unavailable.
+    def __post_init__(self) -> None:
+        self.stop = threading.Event()  # set: nothing is tried again
+
+    def tried(self, work: Callable[[], T], noted: Callable[[str], Any], first: bool = False) -> tuple[T, list[str]]:
+        """Return what work() returns, and why each time before it was Unavailable; noted() gets each reason at once.
 
         Pauses double, jitter shortens them by up to half, so that many recorders do not come back at once, and no pause
         is shorter than the server asks, up to the longest. Raises Unavailable once `retries` further tries are spent,
-        after a pause in which `stop` was set, or at once where no server is.
+        after a pause in which `stop` was set, or, the first time, at once where no server is.
         """
         reasons: list[str] = []
         while True:
             try:
                 return work(), reasons
             except Unavailable as error:
-                if error.absent and not self.known:
+                if error.absent and first:
                     raise
                 if len(reasons) == self.retries:
                     raise Unavailable(f"{error}, after {self.retries} retries") from None
                 reasons.append(str(error))
-                self.noted(str(error))
+                noted(str(error))
                 pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(len(reasons) - 1, 9)) * (1 - self.jitter() / 2)
                 (self.wait or self.stop.wait)(max(pause, min(LONGEST_PAUSE_S, error.retry_after_s or 0)))
                 if self.stop.is_set():
                     raise Unavailable(f"{error}, and the run was stopped") from None
 
 
-def run_all(units: Sequence[Attempt], work: Callable[[Attempt], Outcome], workers: int, stop: threading.Event,
-            keep: Callable[[Attempt, Outcome], None], idle: Callable[[], None]) -> None:
-    """Call keep(unit, outcome) for each unit as it finishes, at most `workers` under way, begun in their order.
+def prepared(system: Any, patience: Patience, noted: Callable[[str], Any], first: bool = False) -> Any:
+    """Return what a system's prepare() says of its server, None where it has none; RunError for no answer."""
+    try:
+        return patience.tried(system.prepare, noted, first)[0] if hasattr(system, "prepare") else None
+    except Unavailable as error:
+        raise RunError(f"the server of {system.name} does not answer: {error}; start it") from None
+
+
+@contextlib.contextmanager
+def ctrl_c(call: Callable[[], Any]) -> Iterator[None]:
+    """Call call() at the first Ctrl-C in place of KeyboardInterrupt, which could cut a line in two; not where `&` made
+    the process ignore Ctrl-C. A second one is a KeyboardInterrupt.
+    """
+    def interrupt(*_: Any) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        call()
+
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def run_all(attempts: Sequence[Any], work: Callable[[Any], Any], workers: int, stop: threading.Event,
+            keep: Callable[[Any, Any], None], idle: Callable[[], None]) -> None:
+    """Call keep(attempt, outcome) for each attempt as it finishes, `workers` at most under way, begun in their order.
 
     Sets `stop` and begins no more when one raises: those under way are waited for and kept, then the exception goes
     on. Ctrl-C does not wait: what is finished is kept, then KeyboardInterrupt is raised. `idle` is called where nothing
     finished for a while.
     """
-    todo, lock = iter(units), threading.Lock()
-    room = threading.Semaphore(workers)  # none is begun before an earlier one is kept: so much can be lost, and no more
-    done: queue.SimpleQueue[tuple[Attempt, Outcome | BaseException] | KeyboardInterrupt | None] = queue.SimpleQueue()
+    begun: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[Any, Any, BaseException | None] | None] = queue.SimpleQueue()
 
     def serve() -> None:
-        while room.acquire() and not stop.is_set():
-            with lock:
-                unit = next(todo, None)
-            if unit is None:
-                break
+        for attempt in iter(begun.get, None):
             try:
-                done.put((unit, work(unit)))
-            except BaseException as error:  # noqa: BLE001 (raised again, in the main thread)
-                stop.set()
-                done.put((unit, error))
+                done.put((attempt, work(attempt), None))
+            except BaseException as error:  # raised again, in the main thread
+                stop.set()  # ends the pauses of others
+                done.put((attempt, None, error))
+
+    def interrupt() -> None:
+        stop.set()
         done.put(None)
 
-    def interrupt(*_: Any) -> None:  # a message cannot cut a line in two, as an exception out of nowhere could
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a second Ctrl-C waits for nothing
-        stop.set()
-        done.put(KeyboardInterrupt())
-
-    listening = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not where `&` said to ignore it
-    if listening:
-        signal.signal(signal.SIGINT, interrupt)
-    serving = min(workers, len(units))
     failure: BaseException | None = None
-    try:
-        for _ in range(serving):
-            threading.Thread(target=serve, daemon=True).start()  # daemon: no exit waits for a slow server
-        while serving and not isinstance(failure, KeyboardInterrupt) or not done.empty():
+    waiting, under_way = iter(attempts), 0
+    for _ in range(min(workers, len(attempts))):
+        threading.Thread(target=serve, daemon=True).start()  # daemon: no exit waits for a slow server
+    with ctrl_c(interrupt):
+        while True:
+            # None is begun before an earlier one is kept: so much can be lost, and no more.
+            for attempt in islice(waiting, 0 if stop.is_set() else workers - under_way):
+                begun.put(attempt)
+                under_way += 1
+            if under_way <= 0 and done.empty():
+                break
             try:
                 item = done.get(timeout=TICK_S)
             except queue.Empty:
                 idle()
                 continue
             if item is None:
-                serving -= 1
-            elif isinstance(item, KeyboardInterrupt):
-                failure = item
-            else:
-                unit, outcome = item
-                try:
-                    if isinstance(outcome, BaseException):
-                        raise outcome
-                    keep(unit, outcome)
-                except BaseException as error:  # noqa: BLE001 (raised again, once what is under way is kept)
-                    stop.set()
-                    failure = failure or error
-                room.release()
-    finally:
-        if listening:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        stop.set()  # after that: a handler called from within it would wait for itself
-    if failure is not None:
+                failure, under_way = KeyboardInterrupt(), 0  # waits no more
+                continue
+            under_way -= 1
+            attempt, outcome, error = item
+            try:
+                if error:
+                    raise error
+                keep(attempt, outcome)
+            except BaseException as raised:  # raised again, once what is under way is kept
+                stop.set()
+                failure = failure or raised
+    for _ in range(workers):
+        begun.put(None)
+    if failure:
         raise failure
 
 
@@ -242,7 +262,7 @@ class Progress:
         have = self.verdicts.total()
         rate = (have - self.before) / max(self.stepped - self.began, 1e-9)  # it does not fall during a trial
         seconds = (self.total - have) / rate - (self.timer() - self.stepped) if rate else 0.0
-        left = f"{duration(max(seconds, 0.0))} left" if rate else "time left unknown"
+        left = f"{timedelta(seconds=round(max(seconds, 0.0)))} left" if rate else "time left unknown"
         return (f"{have}/{self.total} {100 * have // max(self.total, 1)}%  {rate:.2f}/s  {left}  "
                 f"pass {self.verdicts['pass']}  incomplete {self.verdicts['incomplete']}  retries {self.retries}"
                 + (f", waiting: {self.trouble}" if self.trouble else ""))
@@ -263,9 +283,7 @@ class Progress:
         now = self.timer()
         if now - self.drawn < (REDRAW_S if self.terminal else REPORT_S):
             return
-        self.drawn, columns = now, 80
-        with contextlib.suppress(OSError):
-            columns = os.get_terminal_size(self.stream.fileno()).columns or 80
+        self.drawn, columns = now, shutil.get_terminal_size().columns
         self._write(f"\r{self.line()[:max(columns - 3, 0)]}\x1b[K" if self.terminal else f"{self.line()}\n")
 
     def note(self, text: str) -> None:
@@ -281,12 +299,6 @@ class Progress:
         if not self.quiet:
             self.stream.write(text)
             self.stream.flush()
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as minutes:seconds or hours:minutes:seconds: 1:15, 1:00:00."""
-    minutes, seconds = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}" if minutes >= 60 else f"{minutes}:{seconds:02d}"
 
 
 def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Case]) -> list[str]:
@@ -306,82 +318,88 @@ def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Ca
 # === Command line ===
 
 
-class Changed(RunError):
-    """What serves is not what served at first; the log says so, and is closed."""
+@dataclass
+class Recorder:
+    """Records the attempts that a log lacks, and seals it."""
 
+    args: argparse.Namespace
+    system: Any
+    task: Task
+    writer: LogWriter
+    patience: Patience
+    clock: Callable[[], float]
+    timer: Callable[[], float]
 
-def record(args: argparse.Namespace, system: Any, task: Task, units: Sequence[Attempt], writer: LogWriter,
-           clock: Callable[[], float], timer: Callable[[], float], wait: Callable[[float], Any] | None,
-           header: dict[str, Any]) -> None:
-    """Record the units that the log lacks, then seal it; raise RunError where the run must stop.
+    def __post_init__(self) -> None:
+        self.cases = {case.id: case for case, _ in self.writer.attempts}
+        kept = (harness.grade(self.task, self.cases[row["case_id"]], row)[0] for row in self.writer.rows)
+        self.progress = Progress(len(self.writer.attempts), kept, self.args.quiet, self.timer)
 
-    After a retry, every LOOK_EVERY trials and at the end, what answers is compared with the header.
-    """
-    rows, cases = writer.rows, {case.id: case for case, _ in units}
-    have = {(row["case_id"], row["trial"]) for row in rows}
-    missing = [(case, trial) for case, trial in units if (case.id, trial) not in have]
-    kept = (harness.grade(task, cases[row["case_id"]], row)[0] for row in rows)
-    progress = Progress(len(units), kept, args.quiet, timer)
-    progress.note(f"{system.name} {system.version}: {len(missing)} trials to record into {args.log}"
-                  + (f", {len(rows)} are there" if rows else ""))
+    def record(self) -> None:
+        """Record what is missing; raise RunError where the run must stop.
 
-    def work(unit: Attempt) -> Outcome:
-        def attempt() -> Outcome:
-            began = timer()
-            outcome = harness.attempt(system, task, *unit)
-            return {**outcome, "elapsed_s": round(timer() - began, 3), "at": harness.utc(clock())}
+        After a retry, every LOOK_EVERY trials and at the end, the model and the server are compared with the header.
+        """
+        writer, progress = self.writer, self.progress
+        there = {(row["case_id"], row["trial"]) for row in writer.rows}
+        missing = [(case, trial) for case, trial in writer.attempts if (case.id, trial) not in there]
+        progress.note(f"{self.system.name} {self.system.version}: {len(missing)} trials to record into {self.args.log}"
+                      + (f", {len(there)} are there" if there else ""))
+        try:
+            if writer.first:
+                writer.add(writer.first)
+            run_all(missing, self.work, self.args.workers, self.patience.stop, self.keep, progress.show)
+            self.look()
+            writer.seal()
+        except BaseException as stopped:
+            progress.clear()
+            if writer.sealed:  # the model has changed: there is nothing to go on with
+                raise
+            words = (f"{len(writer.rows)} of {len(writer.attempts)} trials are kept in {writer.path}; "
+                     f"go on with the same command{f', --log {writer.path}' if writer.moved else ''} and --resume")
+            if isinstance(stopped, RunError):
+                raise RunError(f"{stopped}; {words}") from stopped.__cause__
+            print_stderr(f"stopped: {words}")
+            raise
+        progress.note(progress.line())
+
+    def work(self, attempt: Attempt) -> Outcome:
+        """Return the outcome of an attempt, tried again while the server is unavailable. Called by the workers."""
+        def respond() -> Outcome:
+            began = self.timer()
+            outcome = harness.attempt(self.system, self.task, *attempt)
+            return {**outcome, "elapsed_s": round(self.timer() - began, 3), "at": harness.utc(self.clock())}
 
         try:
-            outcome, reasons = patience.tried(attempt)
+            outcome, reasons = self.patience.tried(respond, self.progress.retried)
         except (RunError, Unavailable) as error:
-            raise RunError(f"case {unit[0].id!r} trial {unit[1]}: {error}") from error.__cause__
+            raise RunError(f"case {attempt[0].id!r} trial {attempt[1]}: {error}") from error.__cause__
         outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons} if reasons else {}
         return outcome
 
-    def keep(unit: Attempt, outcome: Outcome) -> None:
-        if writer.sealed:  # the model has changed: what was still under way is of no use
+    def keep(self, attempt: Attempt, outcome: Outcome) -> None:
+        """Write an outcome into the log."""
+        if self.writer.sealed:  # the model has changed: what was still under way is of no use
             return
-        case, trial = unit
-        row = {"type": "trial", "case_id": case.id, "trial": trial, "seed": harness.trial_seed(trial, case.id, args.seeds),
-               **outcome}
-        writer.add(row)
-        progress.step(harness.grade(task, case, outcome)[0])
-        if "retries" in outcome["metadata"] or len(rows) % LOOK_EVERY == 0:
-            try:
-                look(patience._replace(retries=0))
-            except Changed:
-                raise
-            except RunError:  # the server has gone again: the next trial finds out
-                pass
+        case, trial = attempt
+        seed = harness.trial_seed(trial, case.id, self.args.seeds)
+        self.writer.add({"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome})
+        self.progress.step(harness.grade(self.task, case, outcome)[0])
+        if "retries" in outcome["metadata"] or len(self.writer.rows) % LOOK_EVERY == 0:
+            self.look()
 
-    def look(patience: Patience) -> None:
-        server = harness.prepare(system, lambda work: patience.tried(work)[0])
-        now = json.loads(files.json_line({
-            "type": "changed", "model": system.model, "settings": getattr(system, "settings", None), "server": server,
-            "at": harness.utc(clock())}))
+    def look(self) -> None:
+        """Raise RunError, the log noted so and sealed, unless model, settings and server are those of the header."""
+        server = prepared(self.system, self.patience, self.progress.retried)
+        now = json.loads(files.json_line({  # as JSON holds it, like the header
+            "type": "changed", "model": self.system.model, "settings": getattr(self.system, "settings", None),
+            "server": server, "at": harness.utc(self.clock())}))
         try:
-            harness.refuse_changed(header, now, args.log)
-        except RunError as error:
-            writer.add(now)
-            writer.seal()
-            raise Changed(str(error)) from None
-
-    patience = Patience(args.retries, threading.Event(), wait, progress.retried)
-    try:
-        run_all(missing, work, args.workers, patience.stop, keep, progress.show)
-        look(patience._replace(stop=threading.Event()))
-        writer.seal()
-    except BaseException as stopped:
-        progress.clear()
-        if isinstance(stopped, Changed):
+            logs.refuse_changed(self.writer.header, now, self.args.log)
+        except RunError:
+            self.writer.add(now)
+            self.writer.seal()
             raise
-        words = (f"{len(rows)} of {len(units)} trials are kept in {writer.path}; go on with the same command"
-                 + (f", --log {writer.path}" if writer.moved else "") + " and --resume")
-        if isinstance(stopped, RunError):
-            raise RunError(f"{stopped}; {words}") from stopped.__cause__
-        print_stderr(f"stopped: {words}")
-        raise
-    progress.note(progress.line())
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -391,7 +409,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", metavar="FILE", help="the run record to write (default: runs/NAME-OF-LOG.json)")
     parser.add_argument("--resume", action="store_true", help="go on with the log if it is there: record what it lacks")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="record every N-th trial, from the K-th on")
-    parser.add_argument("--seeds", choices=harness.SEED_RULES, default=harness.SEED_RULES[0], help="one seed for all "
+    parser.add_argument("--seeds", choices=logs.SEED_RULES, default=logs.SEED_RULES[0], help="one seed for all "
                         "cases of a trial, or one for each case and trial (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="requests under way (default: %(default)s)")
     parser.add_argument("--retries", type=int, default=RETRIES, metavar="N",
@@ -401,58 +419,72 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.time,
-         timer: Callable[[], float] = time.monotonic, wait: Callable[[float], Any] | None = None) -> int:
-    """Run the command; clock tells the time of day, timer measures, wait makes the pauses between retries."""
-    args = build_parser().parse_args(argv)
-    default = os.path.join("runs", os.path.splitext(os.path.basename(args.log))[0] + ".json")
-    out = ("a run record", default if args.out is None else args.out)
-    if args.workers < 1 or args.retries < 0 or args.timeout is not None and not 0 < args.timeout < 1e9:
-        raise RunError("--workers is at least 1, --retries at least 0, --timeout above 0; correct the option")
-    shard = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", args.shard)
+def shard_of(text: str) -> tuple[int, int]:
+    """Return (K, N) of "K/N"; raise RunError unless K is one of 1 to N."""
+    shard = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", text)
     k, n = map(int, shard.groups()) if shard else (0, 0)
     if not 1 <= k <= n:
-        raise RunError(f"--shard {args.shard}: give K/N with K from 1 to N, for example 1/4")
-    if n == 1:
-        read = [args.cases, args.log, *filter(None, [args.prompt])]
-        files.check_outputs([out], read)
-    task, case_set = harness.load_task(args.task), harness.load_cases(args.cases)
+        raise RunError(f"--shard {text}: give K/N with K from 1 to N, for example 1/4")
+    return k, n
+
+
+def load_system(args: argparse.Namespace, task: Task, cases: Sequence[Case]) -> Any:
+    """Return the system that the options name, set up by them; raise RunError where it cannot take one of them."""
     system = harness.load_system(args.system)
-    harness.check_cases(case_set, task, args.cases)
     if args.timeout is not None and hasattr(system, "timeout_s"):
         system.timeout_s = args.timeout
     if hasattr(system, "seeds"):
         system.seeds = args.seeds
-    elif args.seeds != harness.SEED_RULES[0] and system.mode != "offline":
-        raise RunError(f"the system {args.system} has no attribute seeds, and would send seeds of its own: give it one, "
-                       "and use harness.trial_seed(trial, case.id, self.seeds)")
-    cases = case_set.of([args.split])
-    units = units_of(cases, args.trials, (k, n))
+    elif args.seeds != logs.SEED_RULES[0] and system.mode != "offline":
+        raise RunError(f"the system {args.system} has no attribute seeds, and would send seeds of its own: "
+                       "give it one, and use harness.trial_seed(trial, case.id, self.seeds)")
     harness.configure(system, task, cases, args.prompt, args.system_option)
-    patience = Patience(args.retries, threading.Event(), wait, lambda why: print_stderr(f"waiting for the server: {why}"),
-                        known=False)
-    server = harness.prepare(system, lambda work: patience.tried(work)[0])
-    header = harness.run_header(case_set, task, [args.split], args.trials, system, server,
-                                harness.utc(clock()), None if n == 1 else f"{k}/{n}", args.workers)
-    if args.seeds != harness.SEED_RULES[0]:
-        header["seeds"] = args.seeds
-    if n == 1:
-        files.check_outputs([out], read, header)
-    with contextlib.closing(LogWriter(args.log, args.resume, header, units)) as writer:
-        if not writer.sealed:
-            record(args, system, task, units, writer, clock, timer, wait, header)
-    log = harness.read_log(args.log)
-    for warning in run_warnings(log.rows, task, {case.id: case for case in cases}):
+    return system
+
+
+def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
+    """Print the warnings of a finished log, and, where it is the whole run, write its run record."""
+    log = logs.read_log(args.log)
+    for warning in run_warnings(log.rows, task, {case.id: case for case in case_set.cases}):
         print_stderr(f"warning: {warning}")
-    if n > 1:
+    if log.header["shard"]:
+        k, n = shard_of(log.header["shard"])
         print(files.line_of(f"wrote {args.log}, shard {k}/{n}; join all {n} with harness.py replay"))
-        return 0
+        return
     run = harness.replay([log], case_set, task)
     try:
-        files.write(*out, harness.record_text(run), run["manifest"])
+        files.write("a run record", args.out, harness.record_text(run), run["manifest"])
     except RunError as error:
         raise RunError(f"{error}; {args.log} is whole: make its record with harness.py replay") from None
-    print(files.line_of(f"{harness.format_counts(run)}; wrote {args.log} and {out[1]}"))
+    print(files.line_of(f"{harness.format_counts(run)}; wrote {args.log} and {args.out}"))
+
+
+def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.time,
+         timer: Callable[[], float] = time.monotonic, wait: Callable[[float], Any] | None = None) -> int:
+    """Run the command; clock tells the time of day, timer measures, wait makes the pauses between retries."""
+    args = build_parser().parse_args(argv)
+    if args.out is None:
+        args.out = os.path.join("runs", os.path.splitext(os.path.basename(args.log))[0] + ".json")
+    if args.workers < 1 or args.retries < 0 or args.timeout is not None and not 0 < args.timeout < 1e9:
+        raise RunError("--workers is at least 1, --retries at least 0, --timeout above 0; correct the option")
+    k, n = shard_of(args.shard)
+    task, case_set = harness.load_task(args.task), harness.load_cases(args.cases)
+    harness.check_cases(case_set, task, args.cases)
+    cases = case_set.of([args.split])
+    system, patience = load_system(args, task, cases), Patience(args.retries, wait)
+    server = prepared(system, patience, lambda reason: print_stderr(f"waiting for the server: {reason}"), first=True)
+    header = harness.run_header(case_set, task, system, server, {
+        "splits": [args.split], "trials": args.trials, "shard": None if n == 1 else f"{k}/{n}",
+        "workers": args.workers, "started_at": harness.utc(clock()),
+        **({} if args.seeds == logs.SEED_RULES[0] else {"seeds": args.seeds})})
+    if n == 1:
+        read = [args.cases, args.log, *filter(None, [args.prompt])]
+        files.check_outputs([("a run record", args.out)], read, header)
+    attempts = attempts_of(cases, args.trials, (k, n))
+    with contextlib.closing(LogWriter(args.log, args.resume, header, attempts)) as writer:
+        if not writer.sealed:
+            Recorder(args, system, task, writer, patience, clock, timer).record()
+    finish(args, task, case_set)
     return 0
 
 

@@ -21,7 +21,6 @@ if sys.version_info < (3, 11):
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
-import contextlib
 import hashlib
 import importlib
 import importlib.machinery
@@ -30,26 +29,28 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from core.files import (
     LIST, LOG_START, NULL, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_outputs,
     command_parser, decode, expect, identify, json_line, line_of, parse_json, read_bytes, stream_of, write,
 )
-from core.files import read_json as read_json
+from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS
+from core.logs import SPLITS as SPLITS
+from core.logs import trial_seed as trial_seed
+from core.logs import (
+    LOG_VERSION, NAMED, NAMED_SYSTEM, RUN, TRIAL, Log, TrialKey, add_trial, check_outcome, check_run, read_log,
+    refuse_difference, refuse_run_difference,
+)
 
-LOG_VERSION = "1"
 RECORD_VERSION = "1"
-SPLITS = ("dev", "heldout")
 VERDICTS = ("pass", "fail", "incomplete")
-SEED_RULES = ("by-trial", "per-case")  # the first is meant where a log or record names none
-
-# Of a manifest: where and when it was made, not what was measured. Only these may differ in a fresh record.
-RUN_DESCRIPTION_FIELDS = ("tool_version", "started_at", "python", "platform")
-
 SYSTEM_FIELDS = ("name", "version", "mode", "model", "prompt", "tools", "index")
-_SYSTEM = {"name": TEXT, "version": TEXT, "mode": TEXT}
 REJECTED = {"rejected": True}  # what a case expects whose input must be refused
+
+MANIFEST = RUN | {"graders": TABLE, "log": (TABLE, NULL), "shards": (LIST, NULL)}
+ROW = TRIAL | {"split": TEXT, "seed": (WHOLE, NULL), "verdict": TEXT, "graders": TABLE}
 
 
 class Unavailable(Exception):
@@ -110,34 +111,6 @@ class Task(NamedTuple):
     schema: Any = None  # JSON Schema of an answer, for servers that keep to one
 
 
-class Log(NamedTuple):
-    name: str
-    sha256: str
-    header: dict[str, Any]
-    rows: list[dict[str, Any]]
-    lines: list[int]  # where each row stands
-    changed: dict[str, Any] | None  # the line that says the model changed under way
-    end: dict[str, Any] | None
-    torn: bytes  # what follows the last whole line
-
-
-TrialKey = tuple[str, int]  # a case's id and the number of a trial: one trial of a run
-
-
-def trial_seed(trial: int, case_id: str = "", rule: str = SEED_RULES[0]) -> int:
-    """Return the seed of a trial: two systems meet the same seeds, as it depends on nothing but the trial.
-
-    By the rule "per-case" on the case's id too, so that no luck is shared by the cases of a trial: the first 31 bits of
-    the sha256 of id, NUL and number.
-
-    >>> trial_seed(2), trial_seed(2, "late-parcel", "per-case")
-    (1002, 1702452015)
-    """
-    if rule == "per-case":
-        return int.from_bytes(hashlib.sha256(f"{case_id}\0{trial}".encode()).digest()[:4], "big") >> 1
-    return 1000 + trial
-
-
 # === Cases, tasks, systems ===
 
 
@@ -151,7 +124,7 @@ def load_cases(path: str) -> CaseSet:
         raise CaseError(f"{path}: no cases; add at least one")
     [(case_id, count)] = Counter(case.id for case in cases).most_common(1)
     if count > 1:
-        raise CaseError(f"{path}: the case id {case_id!r} stands {count} times; give each case its own")
+        raise CaseError(f"{path}: the case id {case_id!r} is duplicated ({count} times); give each case its own")
     return CaseSet(value["name"], value["version"], hashlib.sha256(data).hexdigest(), cases)
 
 
@@ -182,15 +155,11 @@ def check_cases(case_set: CaseSet, task: Task, where: str) -> None:
 def _source(name: str) -> bytes:
     """Return the source of the module that a name would import; nothing of it is run. Raises RunError for none."""
     _see_working_folder()
-    folders, spec, parts = None, None, name.split(".")
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        for end in range(1, len(parts) + 1):
-            spec = importlib.machinery.PathFinder.find_spec(".".join(parts[:end]), folders)
-            folders = list(spec.submodule_search_locations or ()) if spec else []
-        if spec and spec.origin and spec.origin.endswith(".py"):
-            return bytes(spec.loader.get_data(spec.origin))  # type: ignore[union-attr]  # out of a zip, too
-    raise RunError(f"cannot import the task {name!r}: there is no source file of it; "
-                   "name a Python module of this folder, without .py")
+    spec = importlib.machinery.PathFinder.find_spec(name) if name.isidentifier() else None
+    if spec is None or not spec.origin or not spec.origin.endswith(".py"):
+        raise RunError(f"cannot import the task {name!r}: there is no source file of it; "
+                       "name a Python module of this folder, without .py")
+    return bytes(spec.loader.get_data(spec.origin))  # type: ignore[union-attr]  # out of a zip, too
 
 
 def _see_working_folder() -> None:
@@ -252,7 +221,7 @@ def load_system(name: str) -> Any:
     for field in (*SYSTEM_FIELDS, "respond"):
         if not hasattr(system, field):
             raise RunError(f"the system {name!r} has no {field}; see the README on writing a system")
-    check_fields({field: getattr(system, field) for field in _SYSTEM}, _SYSTEM, f"the system {name!r}")
+    check_fields({field: getattr(system, field) for field in NAMED_SYSTEM}, NAMED_SYSTEM, f"the system {name!r}")
     return system
 
 
@@ -280,22 +249,13 @@ def configure(system: Any, task: Task, cases: Sequence[Case], prompt: str | None
         raise RunError(f"the system {system.name} takes neither --prompt nor --system-option; leave them out")
 
 
-def prepare(system: Any, tried: Callable[[Callable[[], Any]], Any] = lambda work: work()) -> Any:
-    """Return what serves a system, as its prepare() says that `tried` calls, or None; RunError where nothing does."""
-    try:
-        return tried(system.prepare) if hasattr(system, "prepare") else None
-    except Unavailable as error:
-        raise RunError(f"the server of {system.name} does not answer: {error}; start it") from None
-
-
 # === Trials and grades ===
 
 
 def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
     """Return the outcome of one trial: {"output" or "error", "metadata"}, as JSON holds it.
 
-    A rejection or a reply without an answer is an outcome; any other exception is the system's bug and goes through,
-    an exit inside another: its status would be the command's, and an OSError, which a full disk raises as well.
+    A rejection or a reply without an answer is an outcome; any other exception is the system's bug and goes through.
     """
     try:
         output, metadata = system.respond(case, trial)
@@ -304,8 +264,6 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
         kind = "Rejection" if isinstance(error, task.rejection) else type(error).__name__
         metadata = getattr(error, "metadata", {})
         outcome = {"error": {"type": kind, "message": str(error)}, "metadata": metadata}
-    except (OSError, SystemExit) as error:
-        raise RuntimeError(f"the system {system.name} broke down on case {case.id!r} trial {trial}") from error
     if not isinstance(metadata, dict):
         raise RunError(f"the system {system.name} returns metadata {metadata!r:.60}, not an object; correct the system")
     return dict(json.loads(json_line(outcome)))
@@ -317,12 +275,8 @@ def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[st
     To refuse an input is an answer: right where the case expects a rejection, else wrong. Any other error, and an
     output that the task cannot grade, is incomplete: not wrong, and not passed.
     """
-    rejected = outcome.get("error", {}).get("type") == "Rejection"
-    to_reject = case.expected == REJECTED and task.rejection is not NoRejection
-    graded: dict[str, bool] = {}
-    if rejected or to_reject and "error" not in outcome:
-        graded = {"rejection": rejected and to_reject}
-    elif "error" not in outcome:
+    graded = _graded_without_task(case.expected, outcome, task.rejection is not NoRejection)
+    if graded is None:
         try:
             task.check_answer(outcome["output"])
         except ValueError:
@@ -332,158 +286,40 @@ def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[st
     return verdict_of(graded), graded
 
 
+def _graded_without_task(expected: Any, outcome: dict[str, Any], may_reject: bool) -> dict[str, bool] | None:
+    """Return what is said of a rejection, or of a reply without an answer; None where the task's graders are asked."""
+    error = outcome.get("error", {}).get("type")
+    to_reject = may_reject and expected == REJECTED
+    if error == "Rejection" or to_reject and error is None:
+        return {"rejection": to_reject and error == "Rejection"}
+    return None if error is None else {}
+
+
 def verdict_of(graded: dict[str, bool]) -> str:
     """Return the verdict that follows from what the graders said, of whom none is asked where there is no answer."""
     return "incomplete" if not graded else "pass" if all(value is True for value in graded.values()) else "fail"
 
 
-# === Logs ===
-
-_NAMED = {"name": TEXT, "sha256": TEXT}
-_RUN = {"case_set": _NAMED, "task": _NAMED, "splits": LIST, "trials": WHOLE, "system": _SYSTEM,
-        "workers": (WHOLE, NULL), "extended": (LIST, NULL), "seeds": (TEXT, NULL)}
-_HEADER = _RUN | {"tool_version": TEXT, "started_at": TEXT, "python": TEXT, "platform": TEXT}
-_MANIFEST = _RUN | {"graders": TABLE, "log": (TABLE, NULL), "shards": (LIST, NULL)}
-_TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE, "at": (TEXT, NULL),
-          "elapsed_s": (WHOLE, float, NULL)}
-_ROW = _TRIAL | {"split": TEXT, "seed": (WHOLE, NULL), "verdict": TEXT, "graders": TABLE}
-_CHANGED = "the log was changed after recording, take the original or record it again"
+# === Run records ===
 
 
-def _check_run(value: dict[str, Any], fields: dict[str, Any], where: str) -> None:
-    """Raise RunError unless value, a log's header or a record's manifest, says what was run."""
-    check_fields(value, fields, where)
-    splits = value["splits"]
-    if not splits or not all(split in SPLITS and splits.count(split) == 1 for split in splits):
-        raise RunError(f"{where}: splits {splits!r:.60} are not of {', '.join(SPLITS)}, each once; correct the file")
-    for name, number in [("trials", value["trials"]), *(("extended", count) for count in value.get("extended") or ())]:
-        if type(number) is not int or number < 1:
-            raise RunError(f"{where}: {name} is {number!r:.60}, and a run has at least one; correct the file")
+def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dict[str, Any]) -> dict[str, Any]:
+    """Return a log's first line: everything that decides what its trials measure, and where they were measured.
 
-
-def run_header(case_set: CaseSet, task: Task, splits: Sequence[str], trials: int, system: Any, server: Any,
-               started_at: str, shard: str | None = None, workers: int = 1) -> dict[str, Any]:
-    """Return a log's first line: everything that decides what its trials measure, and where they were measured."""
-    if trials < 1:
-        raise RunError(f"--trials {trials}: a run has at least 1 trial a case; give 1 or more")
-    if not case_set.of(splits):
-        raise CaseError(f"{case_set.name} has no case in {' '.join(splits)}; choose another --split")
+    `run` holds splits, trials, shard, workers and started_at, and seeds where they are per case.
+    """
+    if run["trials"] < 1:
+        raise RunError(f"--trials {run['trials']}: a run has at least 1 trial a case; give 1 or more")
+    if not case_set.of(run["splits"]):
+        raise CaseError(f"{case_set.name} has no case in {' '.join(run['splits'])}; choose another --split")
     return dict(json.loads(json_line({
         "type": "header", "log_version": LOG_VERSION, "tool_version": TOOL_VERSION,
         "case_set": {"name": case_set.name, "sha256": case_set.sha256},
-        "task": {"name": task.name, "sha256": task.sha256},
-        "splits": list(splits), "trials": trials, "shard": shard,
+        "task": {"name": task.name, "sha256": task.sha256}, **run,
         "system": {field: getattr(system, field) for field in SYSTEM_FIELDS},
-        "settings": getattr(system, "settings", None), "server": server, "workers": workers,
-        "started_at": started_at, "python": platform.python_version(), "platform": platform.platform(),
+        "settings": getattr(system, "settings", None), "server": server,
+        "python": platform.python_version(), "platform": platform.platform(),
     })))  # as JSON holds it, so that a resumed run meets its own header again
-
-
-def parse_log(data: bytes, where: str) -> Log:
-    """Return what a log's bytes hold; raise RunError, with the line, for what no recorder writes.
-
-    An unfinished log has no end, and a torn last line is set apart. Of a log that was extended the header says how many
-    trials it has now, and in "extended" how many it had before.
-    """
-    encoding = json.detect_encoding(data)
-    if encoding != "utf-8" or b"\r" in data:  # plain ASCII with bare line ends is what json_line writes
-        raise RunError(f"{where} has {'CRLF line ends' if encoding == 'utf-8' else f'the encoding {encoding}'}: "
-                       "it was changed after recording, take the original")
-    *lines, torn = data.split(b"\n")
-    if not lines:
-        raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
-    header = parse_json(decode(lines[0], f"{where}:1"), f"{where}:1")
-    if not isinstance(header, dict) or header.get("type") != "header" or "log_version" not in header:
-        raise RunError(f"{where}:1: no log's header; give a log that bench.py recorded")
-    if header["log_version"] != LOG_VERSION:
-        raise RunError(f"{where}:1: log_version {header['log_version']!r}, and this version reads {LOG_VERSION!r}; "
-                       "use the version that wrote it")
-    _check_run(header, _HEADER, f"{where}:1")
-    rule = header.get("seeds", SEED_RULES[0])
-    if rule not in SEED_RULES:
-        raise RunError(f"{where}:1: seeds {rule!r:.40} is none of {', '.join(SEED_RULES)}; "
-                       "use the version that wrote it")
-    trials: dict[TrialKey, dict[str, Any]] = {}
-    places: list[int] = []
-    changed = end = None
-    start = len(lines[0]) + 1
-    for number, line in enumerate(lines[1:], start=2):
-        here = f"{where}:{number}"
-        value = parse_json(decode(line, here), here)
-        kind = value.get("type") if isinstance(value, dict) else None
-        if kind == "extended" and end is not None and changed is None:
-            check_fields(value, {"trials": WHOLE}, here)
-            header = header | {"trials": value["trials"], "extended": [*header.get("extended", []), header["trials"]]}
-            end = None
-        elif end is not None:
-            raise RunError(f"{here}: a line after the end line; {_CHANGED}")
-        elif kind == "trial" and changed is None:
-            _check_outcome(value, _TRIAL, here)
-            _add(trials, value, here, _CHANGED)
-            places.append(number)
-            seed = trial_seed(value["trial"], value["case_id"], rule)
-            if value["seed"] != seed:
-                raise RunError(f"{here}: seed {value['seed']} in trial {value['trial']}, whose seed is {seed}; "
-                               f"{_CHANGED}")
-        elif kind == "changed":
-            changed = value
-        elif kind == "end":
-            if value != {"type": "end", "trials": len(trials), "sha256": hashlib.sha256(data[:start]).hexdigest()}:
-                raise RunError(f"{here}: the seal does not fit the {number - 1} lines before it; {_CHANGED}")
-            end = value
-        else:
-            raise RunError(f"{here}: a line of type {kind!r:.40}; a log holds trials, then its end; take the original")
-        start += len(line) + 1
-    return Log(os.path.basename(where), hashlib.sha256(data).hexdigest(), header, list(trials.values()), places,
-               changed, end, torn)
-
-
-def _check_outcome(value: dict[str, Any], fields: dict[str, Any], where: str) -> None:
-    check_fields(value, fields, where)
-    if ("output" in value) == ("error" in value):
-        raise RunError(f"{where}: a trial has either an output or an error; correct the file")
-    if "error" in value:
-        check_fields(value["error"], {"type": TEXT, "message": TEXT}, f"{where}: error")
-
-
-def _add(trials: dict[TrialKey, dict[str, Any]], row: dict[str, Any], where: str, advice: str) -> None:
-    unit = row["case_id"], row["trial"]
-    if unit in trials:
-        raise RunError(f"{where}: case {unit[0]!r} trial {unit[1]} is recorded twice; {advice}")
-    trials[unit] = row
-
-
-def read_log(path: str) -> Log:
-    """Return a finished log; raise RunError for one that is unfinished, broken, or recorded from changing weights."""
-    data = read_bytes(path)
-    expect("a log", data, path, "give a log that bench.py recorded")
-    log = parse_log(data, path)
-    if log.end is None:
-        whole = data.count(b"\n")
-        raise RunError(f"{path} is unfinished: no end line after line {whole}; "
-                       "finish it with bench.py --resume")
-    if log.torn:
-        raise RunError(f"{path}: {len(log.torn)} bytes after the end line; {_CHANGED}")
-    if log.changed:
-        refuse_changed(log.header, log.changed, path)
-        raise RunError(f"{path}: the model changed under way; record it again")
-    return log
-
-
-def refuse_changed(header: dict[str, Any], now: dict[str, Any], where: str) -> None:
-    """Raise RunError, with both values, where model, settings or server are not those of a log's header.
-
-    Where a server is, and the digest of a package whose content is known, are no difference.
-    """
-    before = {"model": header["system"].get("model"), **{key: header.get(key) for key in ("settings", "server")}}
-    after = before | {key: now[key] for key in before if key in now}
-    for side in (before, after):
-        if isinstance(side["server"], dict):
-            side["server"] = {key: side["server"][key] for key in side["server"] if key not in ("host", "digest")}
-    refuse_difference(before, after, (f"{where}: the model changed under way: the start", "a later look"))
-
-
-# === Run records ===
 
 
 def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: dict[TrialKey, dict[str, Any]],
@@ -547,8 +383,8 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, task_changed: boo
     trials: dict[TrialKey, dict[str, Any]] = {}
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard", "workers"))
-        for number, line in zip(log.lines, log.rows):
-            _add(trials, line, f"{log.name}:{number}", "give each shard once")
+        for number, line in zip(log.lines, log.rows, strict=True):
+            add_trial(trials, line, f"{log.name}:{number}", "give each shard once")
     check_trials(trials, [case.id for case in case_set.of(header["splits"])], header["trials"],
                  " ".join(log.name for log in logs), "give every log of the run, and no other")
     if header["task"]["sha256"] != task.sha256:
@@ -601,28 +437,6 @@ def check_trials(units: Collection[TrialKey], case_ids: Sequence[str], trials: i
         raise RunError(f"{where}: case {case_id!r} trial {trial} is missing, {missing} in all; {advice}")
 
 
-def refuse_difference(one: Any, other: Any, names: Sequence[str], place: str = "") -> None:
-    """Raise RunError, with the place and both values, where two descriptions differ."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in {**one, **other}:
-            refuse_difference(one.get(key), other.get(key), names, f"{place}.{key}" if place else key)
-    elif one != other:
-        values = " and ".join(json.dumps(value)[:200] for value in (one, other))
-        raise RunError(f"{names[0]} and {names[1]} differ in {place.replace('_', ' ')}: {values}; "
-                       "only what was measured alike goes together, record again with the same")
-
-
-def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],
-                          but: Sequence[str] = ("workers", "extended")) -> None:
-    """Raise RunError unless two log headers are of one run: servers may be several, of one version."""
-    first, second = ({key: value for key, value in header.items() if key not in (*RUN_DESCRIPTION_FIELDS, *but)}
-                     for header in (one, other))
-    for header in (first, second):
-        if isinstance(header.get("server"), dict):
-            header["server"] = {"version": header["server"].get("version")}
-    refuse_difference(first, second, names)
-
-
 def record_text(record: dict[str, Any]) -> str:
     """Return a run record as JSON, a result a line, the same bytes for the same record."""
     head = json.dumps({key: record[key] for key in ("manifest", "summary")}, indent=1, allow_nan=False)
@@ -639,76 +453,70 @@ def read_record(path: str) -> dict[str, Any]:
     return dict(expect("a run record", data, path, f"make one {advice}"))
 
 
-def check_record(record: dict[str, Any], where: str, case_set: CaseSet | None = None) -> None:
-    """Raise RunError unless rows are whole, verdicts follow from graders, and the summary follows from the rows.
+def check_record(record: dict[str, Any], where: str, case_set: CaseSet) -> None:
+    """Raise RunError unless a record holds together.
 
-    With a case set also unless it was made with that, and a rejection passes where the case expects one, only there.
+    It was made with this case set, holds each trial once, verdicts follow from graders, and the summary from the rows.
     """
     check_fields(record, {"manifest": TABLE, "summary": TABLE, "results": LIST}, where)
     manifest = record["manifest"]
     if manifest.get("record_version") != RECORD_VERSION:
         raise RunError(f"{where}: record_version {manifest.get('record_version')!r}; this version reads "
                        f"{RECORD_VERSION!r}, replay the log again")
-    _check_run(manifest, _MANIFEST, f"{where}: manifest")
+    check_run(manifest, MANIFEST, f"{where}: manifest")
     for log in [*filter(None, [manifest.get("log")]), *(manifest.get("shards") or ())]:
-        check_fields(log, _NAMED, f"{where}: manifest: log")
-    if case_set:
-        _refuse_other(manifest, "case_set", case_set.name, case_set.sha256, where)
-    expected = {case.id: case.expected for case in case_set.cases} if case_set else None
+        check_fields(log, NAMED, f"{where}: manifest: log")
+    _refuse_other(manifest, "case_set", case_set.name, case_set.sha256, where)
+    cases = {case.id: case for case in case_set.of(manifest["splits"])}
     trials: dict[TrialKey, dict[str, Any]] = {}
     seeds: dict[tuple[str, int], int] = {}
     for number, row in enumerate(record["results"], start=1):
         here = f"{where}: result {number}"
-        _check_outcome(row, _ROW, here)
-        _check_verdict(row, manifest, here, expected and expected.get(row["case_id"]))
-        _add(trials, row, here, "replay the log again")
+        check_outcome(row, ROW, here)
+        if row["case_id"] in cases:
+            _check_verdict(row, cases[row["case_id"]], manifest["graders"], here)
+        add_trial(trials, row, here, "replay the log again")
         seed = row.get("seed")
         if seed is not None and seeds.setdefault((row["case_id"], seed), row["trial"]) != row["trial"]:
             raise RunError(f"{here}: case {row['case_id']!r} has seed {seed} in two trials; replay the log again")
-    check_trials(trials, list(dict.fromkeys(case_id for case_id, _ in trials)), manifest["trials"], where)
+    check_trials(trials, list(cases), manifest["trials"], where)
     if record["summary"] != summarize(record["results"]):
         raise RunError(f"{where}: the summary does not follow from the results; replay the log again")
 
 
-def _check_verdict(row: dict[str, Any], manifest: dict[str, Any], where: str, expected: Any) -> None:
+def _check_verdict(row: dict[str, Any], case: Case, graders: Collection[str], where: str) -> None:
     """Raise RunError unless a row's verdict follows from its graders, and a rejection from what the case expects."""
-    graded, kind = row["graders"], row.get("error", {}).get("type")
-    wanted = expected == REJECTED and "rejection" in manifest["graders"]
-    if kind == "Rejection" or wanted and not kind:
-        asked = {"rejection": bool(kind) and (wanted if expected is not None else graded.get("rejection"))}
-    else:
-        asked = {} if kind else {name: value for name, value in graded.items() if name != "rejection" or not value}
-    if row["verdict"] != verdict_of(asked) or graded != asked:
-        raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(asked)!r} "
+    graded = row["graders"]
+    fixed = _graded_without_task(case.expected, row, "rejection" in graders)
+    expected = {name: graded[name] for name in graded if name != "rejection"} if fixed is None else fixed
+    if row["verdict"] != verdict_of(expected) or graded != expected:
+        raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(expected)!r} "
                        f"({graded!r:.80}); replay the log again")
-    if not all(name in manifest["graders"] and isinstance(value, bool) for name, value in graded.items()):
+    if not all(name in graders and isinstance(value, bool) for name, value in graded.items()):
         raise RunError(f"{where}: graders {graded!r:.80} are not of the manifest's, each true or false; "
                        "replay the log again")
-    if row["split"] not in manifest["splits"]:
-        raise RunError(f"{where}: split {row['split']!r:.40} is none of the run's splits, "
-                       f"{' and '.join(manifest['splits'])}; replay the log again")
+    if row["split"] != case.split:
+        raise RunError(f"{where}: split {row['split']!r:.40}, and case {case.id!r} is of {case.split}; "
+                       "replay the log again")
 
 
 def refuse_unlike_runs(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet,
-            names: tuple[str, str] = ("baseline", "candidate")) -> None:
+                       names: tuple[str, str] = ("baseline", "candidate")) -> None:
     """Raise RunError, by name and value, unless two run records were measured alike on this case set.
 
     Alike: case set, task, graders, splits, number of trials, the seed of every trial, and every trial there once.
     """
-    records = (baseline, candidate)
-    for record, name in zip(records, names):
+    for record, name in zip((baseline, candidate), names, strict=True):
         check_record(record, name, case_set)
     alike = ("case_set", "task", "graders", "splits", "trials")
-    one, other = ({field: record["manifest"][field] for field in alike} for record in records)
+    one, other = ({field: record["manifest"][field] for field in alike} for record in (baseline, candidate))
     refuse_difference(one, other, names)
-    cases = [case.id for case in case_set.of(one["splits"])]
-    seeds = [{(row["case_id"], row["trial"]): row.get("seed") for row in record["results"]} for record in records]
-    for name, side in zip(names, seeds):
-        check_trials(side, cases, one["trials"], name)
-    for unit, seed in seeds[0].items():
-        if seeds[1][unit] != seed:
-            raise RunError(f"case {unit[0]!r} trial {unit[1]} has seed {seed} in {names[0]} and {seeds[1][unit]} in "
-                           f"{names[1]}; record both with the same seeds")
+    seeds = {(row["case_id"], row["trial"]): row.get("seed") for row in candidate["results"]}
+    for row in baseline["results"]:
+        theirs = seeds[row["case_id"], row["trial"]]
+        if theirs != row.get("seed"):
+            raise RunError(f"case {row['case_id']!r} trial {row['trial']} has seed {row.get('seed')} in {names[0]} and "
+                           f"{theirs} in {names[1]}; record both with the same seeds")
 
 
 # === What a record says in any server's words ===
@@ -745,8 +553,8 @@ def temperature(manifest: dict[str, Any]) -> Any:
 
 def utc(seconds: float) -> str:
     """Return seconds since 1970 as UTC ISO 8601 text, to the millisecond."""
-    whole, milliseconds = divmod(int(seconds * 1000), 1000)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03d}Z"
+    moment = datetime.fromtimestamp(seconds, timezone.utc)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def format_counts(record: dict[str, Any]) -> str:
@@ -762,7 +570,8 @@ def run_offline(system: Any, task: Task, case_set: CaseSet, splits: Sequence[str
     """Return the run record of an offline system, which needs no log: it can be run again."""
     if system.mode != "offline":
         raise RunError(f"the system {system.name} is {system.mode}, not offline; record it with bench.py")
-    header = run_header(case_set, task, splits, trials, system, None, started_at)
+    run = {"splits": list(splits), "trials": trials, "shard": None, "workers": 1, "started_at": started_at}
+    header = run_header(case_set, task, system, None, run)
     rows = {(case.id, trial): {"seed": trial_seed(trial), **attempt(system, task, case, trial)}
             for case in case_set.of(splits) for trial in range(1, trials + 1)}
     return make_record(header, case_set, task, rows)
@@ -800,11 +609,11 @@ def cmd_check(args: argparse.Namespace) -> None:
                 f"on {' '.join(log.header['splits'])}" + (f", shard {shard}" if shard else "")
                 + _extended(log.header))
     elif kind == "a run record":
+        if not args.cases:
+            raise RunError(f"{args.file} is a run record; give the case set it was made with, --cases FILE")
         record = read_record(args.file)
-        check_record(record, args.file, load_cases(args.cases) if args.cases else None)
-        rejected = sum("rejection" in row["graders"] for row in record["results"])
-        says = f"a sound run record: {format_counts(record)}" + _extended(record["manifest"]) + (
-            f"; {rejected} rejections not held against a case set, give --cases" if rejected and not args.cases else "")
+        check_record(record, args.file, load_cases(args.cases))
+        says = f"a sound run record: {format_counts(record)}" + _extended(record["manifest"])
     else:
         case_set = load_cases(args.file)
         check_cases(case_set, load_task(args.task), args.file)
@@ -830,7 +639,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "harness.py")
     verbs = parser.add_subparsers(required=True, metavar="run | replay | check")
     run = add_verb(verbs, "run", "Send the cases through an offline system, straight into a run record.",
-                   "python3 harness.py run --cases cases-robustness.json --system triage_task:rules --out runs/rules.json")
+                   "python3 harness.py run --cases cases-robustness.json --system triage_task:rules --out rules.json")
     add_run_options(run)
     again = add_verb(verbs, "replay", "Grade the answers of a log, or of all shards of one run, into a run record.",
                      "python3 harness.py replay recorded/my.jsonl --cases cases-robustness.json --out runs/my.json")

@@ -199,7 +199,8 @@ def make_runs(folder: str, n: int) -> list[str]:
     files.write("a synthetic case set", paths[0], json.dumps({"name": "synthetic", "version": "1", "cases": cases}))
     case_set, task = harness.load_cases(paths[0]), harness.load_task("triage_task")
     for path in paths[1:]:
-        header = harness.run_header(case_set, task, ["dev"], 5, harness.load_system("triage_task:rules"), None, "")
+        header = harness.run_header(case_set, task, harness.load_system("triage_task:rules"), None, {
+            "splits": ["dev"], "trials": 5, "shard": None, "workers": 1, "started_at": ""})
         outcomes = {}
         for case in case_set.cases:
             chance = rng.random()

@@ -1,0 +1,220 @@
+"""What does a log hold, and was it changed after recording? Reads the logs that bench.py writes, and compares headers.
+
+    $ python3 -c "from core import logs; print(len(logs.read_log('recorded/qwen-coder-v1.jsonl').rows))"
+    220
+
+A log is a header, then trials as they finished, then an end line with the sha256 of all bytes before it.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.files import (
+    LIST, NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, expect, parse_json, read_bytes,
+)
+
+LOG_VERSION = "1"
+SPLITS = ("dev", "heldout")
+SEED_RULES = ("by-trial", "per-case")  # the first one holds where a log or record names none
+
+# Where and when a run was made, not what was measured: only these may differ in a fresh record.
+RUN_DESCRIPTION_FIELDS = ("tool_version", "started_at", "python", "platform")
+
+NAMED = {"name": TEXT, "sha256": TEXT}
+NAMED_SYSTEM = {"name": TEXT, "version": TEXT, "mode": TEXT}
+RUN = {"case_set": NAMED, "task": NAMED, "splits": LIST, "trials": WHOLE, "system": NAMED_SYSTEM,
+       "workers": (WHOLE, NULL), "extended": (LIST, NULL), "seeds": (TEXT, NULL)}
+HEADER = RUN | {"tool_version": TEXT, "started_at": TEXT, "python": TEXT, "platform": TEXT}
+TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE, "at": (TEXT, NULL),
+         "elapsed_s": (WHOLE, float, NULL)}
+CHANGED = "the log was changed after recording, take the original or record it again"
+
+TrialKey = tuple[str, int]  # a case's id and the number of a trial
+
+
+@dataclass
+class Log:
+    """What a log holds. Of a log that was extended the header says how many trials it has now, and had before."""
+
+    name: str
+    sha256: str
+    header: dict[str, Any]
+    torn: bytes  # what follows the last whole line
+    rows: list[dict[str, Any]] = field(default_factory=list)  # its trials, in the order of the file
+    lines: list[int] = field(default_factory=list)  # the line number of each row
+    changed: dict[str, Any] | None = None  # the line that says that another model answered
+    end: dict[str, Any] | None = None
+
+
+def trial_seed(trial: int, case_id: str = "", rule: str = SEED_RULES[0]) -> int:
+    """Return the seed of a trial: two systems get the same seeds, as it depends on nothing but the trial.
+
+    By the rule "per-case" also on the case's id, so that the cases of a trial share no luck: the first 31 bits of the
+    sha256 of id, NUL and number.
+
+    >>> trial_seed(2), trial_seed(2, "late-parcel", "per-case")
+    (1002, 1702452015)
+    """
+    if rule == "per-case":
+        return int.from_bytes(hashlib.sha256(f"{case_id}\0{trial}".encode()).digest()[:4], "big") >> 1
+    return 1000 + trial
+
+
+# === Checks that logs and run records share ===
+
+
+def check_run(run: dict[str, Any], fields: dict[str, Any], where: str) -> None:
+    """Raise RunError unless a log's header or a record's manifest has these fields and says what was run."""
+    check_fields(run, fields, where)
+    splits = run["splits"]
+    if not splits or not all(split in SPLITS and splits.count(split) == 1 for split in splits):
+        raise RunError(f"{where}: splits {splits!r:.60} are not of {', '.join(SPLITS)}, each once; correct the file")
+    if run.get("seeds", SEED_RULES[0]) not in SEED_RULES:
+        raise RunError(f"{where}: seeds {run['seeds']!r:.40} is none of {', '.join(SEED_RULES)}; "
+                       "use the version that wrote it")
+    for name, number in [("trials", run["trials"]), *(("extended", count) for count in run.get("extended") or ())]:
+        if type(number) is not int or number < 1:
+            raise RunError(f"{where}: {name} is {number!r:.60}, and a run has at least one; correct the file")
+
+
+def check_outcome(row: dict[str, Any], fields: dict[str, Any], where: str) -> None:
+    """Raise RunError unless a trial has these fields, and either an output or an error."""
+    check_fields(row, fields, where)
+    if ("output" in row) == ("error" in row):
+        raise RunError(f"{where}: a trial has either an output or an error; correct the file")
+    if "error" in row:
+        check_fields(row["error"], {"type": TEXT, "message": TEXT}, f"{where}: error")
+
+
+def add_trial(trials: dict[TrialKey, dict[str, Any]], row: dict[str, Any], where: str, advice: str) -> None:
+    """Add a row to trials; raise RunError, with the advice, where its trial is there already."""
+    key = row["case_id"], row["trial"]
+    if key in trials:
+        raise RunError(f"{where}: case {key[0]!r} trial {key[1]} is recorded twice; {advice}")
+    trials[key] = row
+
+
+# === Reading ===
+
+
+def parse_log(data: bytes, where: str) -> Log:
+    """Return what a log's bytes hold; raise RunError, with the line, for what no recorder writes.
+
+    An unfinished log has no end, and a torn last line is set apart.
+    """
+    encoding = json.detect_encoding(data)
+    if encoding != "utf-8" or b"\r" in data:  # plain ASCII with bare line ends is what json_line writes
+        raise RunError(f"{where} has {'CRLF line ends' if encoding == 'utf-8' else f'the encoding {encoding}'}: "
+                       "it was changed after recording, take the original")
+    *lines, torn = data.split(b"\n")
+    if not lines:
+        raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
+    log = Log(os.path.basename(where), hashlib.sha256(data).hexdigest(), _header(lines[0], f"{where}:1"), torn)
+    trials: dict[TrialKey, dict[str, Any]] = {}
+    before = hashlib.sha256(lines[0] + b"\n")
+    for number, line in enumerate(lines[1:], start=2):
+        here = f"{where}:{number}"
+        value = parse_json(decode(line, here), here)
+        if isinstance(value, dict) and value.get("type") == "trial" and not log.changed and not log.end:
+            _check_trial(value, log.header, here)
+            add_trial(trials, value, here, CHANGED)
+            log.rows.append(value)
+            log.lines.append(number)
+        else:
+            _add_mark(log, value, here, before.hexdigest())
+        before.update(line + b"\n")
+    return log
+
+
+def _header(line: bytes, where: str) -> dict[str, Any]:
+    header = parse_json(decode(line, where), where)
+    if not isinstance(header, dict) or header.get("type") != "header" or "log_version" not in header:
+        raise RunError(f"{where}: no log's header; give a log that bench.py recorded")
+    if header["log_version"] != LOG_VERSION:
+        raise RunError(f"{where}: log_version {header['log_version']!r}, and this version reads {LOG_VERSION!r}; "
+                       "use the version that wrote it")
+    check_run(header, HEADER, where)
+    return header
+
+
+def _check_trial(row: dict[str, Any], header: dict[str, Any], where: str) -> None:
+    check_outcome(row, TRIAL, where)
+    seed = trial_seed(row["trial"], row["case_id"], header.get("seeds", SEED_RULES[0]))
+    if row["seed"] != seed:
+        raise RunError(f"{where}: seed {row['seed']} in trial {row['trial']}, whose seed is {seed}; {CHANGED}")
+
+
+def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
+    """Add a line that is no trial to a log; sha256 is that of all bytes before it."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    if kind == "extended" and log.end and not log.changed:
+        check_fields(value, {"trials": WHOLE}, where)
+        before = log.header["trials"]
+        log.header |= {"trials": value["trials"], "extended": [*log.header.get("extended", []), before]}
+        log.end = None
+    elif log.end:
+        raise RunError(f"{where}: a line after the end line; {CHANGED}")
+    elif kind == "changed":
+        log.changed = value
+    elif kind == "end":
+        if value != {"type": "end", "trials": len(log.rows), "sha256": sha256}:
+            raise RunError(f"{where}: the seal does not fit the lines before it; {CHANGED}")
+        log.end = value
+    else:
+        raise RunError(f"{where}: a line of type {kind!r:.40}; a log holds trials, then its end; take the original")
+
+
+def read_log(path: str) -> Log:
+    """Return a finished log; raise RunError for one that is unfinished, changed, or recorded from changing weights."""
+    data = read_bytes(path)
+    expect("a log", data, path, "give a log that bench.py recorded")
+    log = parse_log(data, path)
+    if log.end is None:
+        lines = data.count(b"\n")
+        raise RunError(f"{path} is unfinished: no end line after line {lines}; finish it with bench.py --resume")
+    if log.torn:
+        raise RunError(f"{path}: {len(log.torn)} bytes after the end line; {CHANGED}")
+    if log.changed:
+        refuse_changed(log.header, log.changed, path)
+        raise RunError(f"{path}: the model changed while it was recorded; record it again")
+    return log
+
+
+# === Are two runs alike? ===
+
+
+def refuse_difference(one: Any, other: Any, names: Sequence[str], place: str = "") -> None:
+    """Raise RunError, with the place and both values, where two descriptions differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            refuse_difference(one.get(key), other.get(key), names, f"{place}.{key}" if place else key)
+    elif one != other:
+        values = " and ".join(json.dumps(value)[:200] for value in (one, other))
+        raise RunError(f"{names[0]} and {names[1]} differ in {place.replace('_', ' ')}: {values}; "
+                       "only what was measured alike goes together, record again with the same")
+
+
+def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],
+                          but: Sequence[str] = ("workers", "extended")) -> None:
+    """Raise RunError unless two log headers are of one run.
+
+    Where a server is, and the digest of a package whose content is known, are no difference.
+    """
+    first, second = ({key: value for key, value in header.items() if key not in (*RUN_DESCRIPTION_FIELDS, *but)}
+                     for header in (one, other))
+    for header in (first, second):
+        if isinstance(header.get("server"), dict):
+            header["server"] = {key: value for key, value in header["server"].items() if key not in ("host", "digest")}
+    refuse_difference(first, second, names)
+
+
+def refuse_changed(header: dict[str, Any], now: dict[str, Any], where: str) -> None:
+    """Raise RunError, with both values, where model, settings or server are no longer those of a log's header."""
+    later = header | {key: now[key] for key in ("settings", "server") if key in now}
+    later["system"] = header["system"] | {"model": now["model"]}
+    names = (f"{where}: the model changed while it was recorded: the start", "a later look")
+    refuse_run_difference(header, later, names)

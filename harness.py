@@ -458,6 +458,11 @@ def check_record(record: dict[str, Any], where: str, case_set: CaseSet) -> None:
 
     It was made with this case set, holds each trial once, verdicts follow from graders, and the summary from the rows.
     """
+    _check_manifest(record, where, case_set)
+    _check_results(record, where, case_set)
+
+
+def _check_manifest(record: dict[str, Any], where: str, case_set: CaseSet) -> None:
     check_fields(record, {"manifest": TABLE, "summary": TABLE, "results": LIST}, where)
     manifest = record["manifest"]
     if manifest.get("record_version") != RECORD_VERSION:
@@ -467,6 +472,10 @@ def check_record(record: dict[str, Any], where: str, case_set: CaseSet) -> None:
     for log in [*filter(None, [manifest.get("log")]), *(manifest.get("shards") or ())]:
         check_fields(log, NAMED, f"{where}: manifest: log")
     _refuse_other(manifest, "case_set", case_set.name, case_set.sha256, where)
+
+
+def _check_results(record: dict[str, Any], where: str, case_set: CaseSet) -> None:
+    manifest = record["manifest"]
     cases = {case.id: case for case in case_set.of(manifest["splits"])}
     trials: dict[TrialKey, dict[str, Any]] = {}
     seeds: dict[tuple[str, int], int] = {}
@@ -506,11 +515,14 @@ def refuse_unlike_runs(baseline: dict[str, Any], candidate: dict[str, Any], case
 
     Alike: case set, task, graders, splits, number of trials, the seed of every trial, and every trial there once.
     """
-    for record, name in zip((baseline, candidate), names, strict=True):
-        check_record(record, name, case_set)
+    records = (baseline, candidate)
+    for record, name in zip(records, names, strict=True):
+        _check_manifest(record, name, case_set)
     alike = ("case_set", "task", "graders", "splits", "trials")
-    one, other = ({field: record["manifest"][field] for field in alike} for record in (baseline, candidate))
+    one, other = ({field: record["manifest"][field] for field in alike} for record in records)
     refuse_difference(one, other, names)
+    for record, name in zip(records, names, strict=True):
+        _check_results(record, name, case_set)
     seeds = {(row["case_id"], row["trial"]): row.get("seed") for row in candidate["results"]}
     for row in baseline["results"]:
         theirs = seeds[row["case_id"], row["trial"]]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from core.decide import FEW_CASES, MIN_GROUPS, Number, Record, text
-from core.intervals import flip_tail
+from core.intervals import flip_p_value
 from core.trials import Pair, Side, Trial, listed
 
 Rule = tuple[str, str, str]    # code, message, advice
@@ -191,5 +191,4 @@ def _order_effect(side: Side, members: list[int]) -> tuple[Fraction, Number]:
             rises[group] = rises.get(group, Fraction(0)) + Fraction(sum(scores[-half:]) - sum(scores[:half])) / half
             cases += 1
     unit, total = math.lcm(*(rise.denominator for rise in rises.values())), sum(rises.values(), Fraction(0))
-    sign = 1 if total > 0 else -1
-    return total / max(cases, 1), min(1, 2 * flip_tail([int(sign * rise * unit) for rise in rises.values()]))
+    return total / max(cases, 1), flip_p_value(int(rise * unit) for rise in rises.values())

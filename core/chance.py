@@ -23,7 +23,7 @@ from core.decide import (
     MIN_GROUPS, Z_95, Evidence, Limits, Number, Record, Scores, alone, claim_of, holds, text,
 )
 from core.files import RunError
-from core.intervals import SEED, flip_tail
+from core.intervals import SEED, flip_p_value
 from core.trials import SIDES, Pair, Trial
 
 COUNTED = 300                  # trials of a case, both runs together, up to which deals are counted in whole numbers
@@ -287,7 +287,7 @@ def _flipped(values: list[int]) -> tuple[Number, str]:
     """Return the two-sided p-value of the sum of values, none of them 0, when each may have either sign, and how."""
     total, sizes = sum(values), {abs(value) for value in values}
     if len(sizes) > 1:
-        return min(1, 2 * flip_tail([value if total > 0 else -value for value in values])), "sign flips of trial pairs"
+        return min(1, flip_p_value(values)), "sign flips of trial pairs"
     n = len(values)
     rarer = (n - abs(total) // max(sizes, default=1)) // 2
     if n <= 1000:

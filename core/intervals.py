@@ -8,6 +8,7 @@
     what would other draws of the sources give?     source_interval      source group
     which means does a sign-flip test not reject?   sign_flip            source group, or case
     how often do random signs take a gain away?     flip_tail            source group, or case
+    how often do they bring one as large about?     flip_p_value         source group, or case
     is a limit below that interval, ties exactly?   flip_excludes        source group, or case
     does a slice stand out among all looked at?     adjusted_p_values    source group
     could it, had all of it moved one way?          smallest_p_values    source group
@@ -34,7 +35,6 @@ import math
 import operator
 import random
 import sys
-from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -117,27 +117,46 @@ class IndexStream:
         """
         if not 0 < n < 1 << 32:
             raise ValueError(f"cannot draw from {n} items: need 1 to 2**32 - 1")
-        found, below = array("I"), 32 - n.bit_length()
-        while missing := min(count - len(found), self._BLOCK):
-            words = memoryview(self._words(missing)).cast("I")[::1 if sys.byteorder == "little" else -1]
-            found.extend([word >> below for word in words if word >> below < n])
+        found: list[int] = []
+        while missing := count - len(found):
+            found += filter(n.__gt__, self._tries(n, missing))
         return found
 
     def sums(self, values: Sequence[int], repeats: int) -> list[int]:
-        """Return `repeats` sums, each of len(values) values drawn with replacement."""
-        n, low = len(values), min(values)
-        if n >= 256 or max(values) - low >= 256:
-            return [sum(map(values.__getitem__, self.indices(n, n))) for _ in range(repeats)]
-        # A try shows in the top byte of its word: one call looks a block of them up, or deletes those rejected.
-        below, drawn = 8 - n.bit_length(), bytearray()
-        table = bytes(values[top >> below] - low if top >> below < n else 0 for top in range(256))
-        rejected = bytes(top for top in range(256) if top >> below >= n)
-        while missing := min(n * repeats - len(drawn), self._BLOCK):
-            drawn += self._words(missing, "little")[3::4].translate(table, rejected)
-        return [sum(drawn[i:i + n]) + n * low for i in range(0, n * repeats, n)]
+        """Return `repeats` sums, each of len(values) values drawn with replacement.
 
-    def _words(self, count: int, order: str = sys.byteorder) -> bytes:
-        return self.generator.getrandbits(32 * count).to_bytes(4 * count, order)
+        Values are looked up as 1 and more, and tries that are rejected as 0: so both are told apart at once.
+        """
+        n, low = len(values), min(values) - 1
+        lookup = [value - low for value in values] + [0] * ((1 << n.bit_length()) - n)
+        if n < 256 and max(lookup) < 256:                       # then the top byte of a word and a value are bytes
+            drawn, below = bytearray(), 8 - n.bit_length()
+            table = bytes(lookup[top >> below] for top in range(256))
+            rejected = bytes(top for top in range(256) if not table[top])
+            while missing := min(n * repeats - len(drawn), self._BLOCK):
+                words = self.generator.getrandbits(32 * missing).to_bytes(4 * missing, "little")
+                drawn += words[3::4].translate(table, rejected)
+            return [sum(drawn[i:i + n]) + n * low for i in range(0, n * repeats, n)]
+        sums = []
+        for _ in range(repeats):
+            found: list[int] = []
+            while missing := n - len(found):
+                found += filter(None, map(lookup.__getitem__, self._tries(n, missing)))
+            sums.append(sum(found) + n * low)
+        return sums
+
+    def _tries(self, n: int, count: int) -> memoryview:
+        """Return the next tries at an index below n, at most `count`; all words are shifted and cut at once."""
+        bits, count = n.bit_length(), min(count, self._BLOCK)
+        tries = self.generator.getrandbits(32 * count) >> 32 - bits & _low_bits(bits, self._BLOCK)
+        in_order = 1 if sys.byteorder == "little" else -1
+        return memoryview(tries.to_bytes(4 * count, sys.byteorder)).cast("I")[::in_order]
+
+
+@functools.lru_cache(maxsize=2)
+def _low_bits(bits: int, words: int) -> int:
+    """Return the number in which so many low bits of each 32-bit word are 1."""
+    return int.from_bytes(((1 << bits) - 1).to_bytes(4, "little") * words, "little")
 
 
 def sampled_interval(numerators: Sequence[int], unit: int, stream: IndexStream, resamples: int = RESAMPLES,
@@ -168,15 +187,16 @@ class _TooMany(Exception):
     """Counting would take longer than what takes its place."""
 
 
-def _both(one: _Ways, other: _Ways, most: int) -> _Ways:
+def _both(one: _Ways, other: _Ways, most: float = math.inf) -> _Ways:
     """Return in how many ways the draws of one and those of another add up; raise _TooMany beyond `most` additions.
 
-    >>> dict(_both({(1, 0): 1, (1, 5): 1}, {(1, 0): 1, (1, 5): 1}, 4))
+    >>> dict(_both({(1, 0): 1, (1, 5): 1}, {(1, 0): 1, (1, 5): 1}))
     {(2, 0): 1, (2, 5): 2, (2, 10): 1}
     """
     if len(one) * len(other) > most:
         raise _TooMany
     found: dict[tuple[int, int], int] = defaultdict(int)
+    one, other = sorted((one, other), key=len)                  # the loop inside is the long one
     for (size, total), ways in one.items():
         for (cases, part), times in other.items():
             found[size + cases, total + part] += ways * times
@@ -236,8 +256,7 @@ class _Halves:
 
     def quantile(self, share: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= share, on the grid of all means or that of _end."""
-        groups = [group for group, count in self.kinds.items() for _ in range(count)]
-        return _end(groups, share, self.share, self.roughly, self.grid)
+        return _end(self.kinds, share, self.share, self.roughly, self.grid)
 
 
 # === Inversion ========================================================================================================
@@ -399,21 +418,22 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
         guess = p + 1.1 * move + math.copysign(1, move)        # a little too far, so that both sides close in
 
 
-def _end(groups: Groups, wanted: Number, share: Callable[[Fraction, int], Number],
+def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
          roughly: Sequence[int], grid: tuple[Fraction, Fraction] | None = None) -> Fraction:
     """Return the smallest t, in numerators, with share(t, coarse) >= wanted; one step of SOLVED_STEPS without a grid.
 
     coarse, one after the other of `roughly`, is how many times as roughly as in the end a share may be found. An end
     that stays where it is when the next finer shares are asked is taken.
     """
-    means = [Fraction(total, cases) for cases, total in groups]
+    means = [Fraction(total, size) for size, total in kinds]
     least, most = min(means), max(means)
     if least == most:
         return least
     base, step = grid or (Fraction(0), Fraction(2) ** math.floor(math.log2((most - least) / SOLVED_STEPS)))
-    cases, total = map(sum, zip(*groups))
+    cases, total = (sum(group[i] * count for group, count in kinds.items()) for i in (0, 1))
     middle = Fraction(total, cases)
-    spread = math.sqrt(math.fsum(float((part - size * middle) / (step * cases)) ** 2 for size, part in groups))
+    spread = math.sqrt(math.fsum(count * float((part - size * middle) / (step * cases)) ** 2
+                                 for (size, part), count in kinds.items()))
     limits = math.floor((least - base) / step) - 1, math.ceil((most - base) / step)
     last, guess = None, float((middle - base) / step) + spread * _score(wanted)
     for coarse in roughly:
@@ -513,48 +533,70 @@ def groups_needed_for(alpha: Number) -> int:
     return math.ceil(1 / Fraction(str(alpha)) - 1).bit_length()
 
 
-def flip_tail(values: Iterable[int], coarse: int = 0) -> Fraction | float:
+def flip_tail(values: Iterable[int]) -> Number:
     """Return the share of all subsets of whole values, the empty one included, with a sum of at most 0.
 
     With group sums as values: how often random signs, each as likely as the other, bring the sum as low as minus what
     it is. At most 2.5% is the same as: the 95% sign-flip interval of these groups lies above 0 (Hartigan 1969). Beyond
-    counting it is good to about 1e-4, or to `coarse` times that (_end asks).
+    counting it is good to about 1e-4.
 
     >>> flip_tail([1, 2, -1])      # {}, {-1}, {1, -1} of eight
     Fraction(3, 8)
     """
-    values = [value for value in values if value]               # a 0 doubles both counts
-    return _subsets([abs(value) for value in values], -sum(value for value in values if value < 0), coarse)
+    return _tail_of(Counter(values))
 
 
-def _flip_end(groups: Groups, wanted: Fraction) -> Fraction:
+def flip_p_value(values: Iterable[int]) -> Number:
+    """Return how often random signs bring the sum of whole values as far from 0 as it is, to either side.
+
+    >>> flip_p_value([-1, -2, -1])
+    Fraction(1, 4)
+    """
+    times = Counter(values)
+    turn = -1 if sum(value * count for value, count in times.items()) < 0 else 1
+    return min(Fraction(1), 2 * _tail_of({turn * value: count for value, count in times.items()}))
+
+
+def _flip_end(kinds: _Ways, wanted: Fraction) -> Fraction:
     """Return the smallest t, in numerators, up to which so large a share of all subsets of groups have their mean."""
     def share(t: Fraction, coarse: int) -> Number:
-        return flip_tail([total * t.denominator - cases * t.numerator for cases, total in groups], coarse)
-    return _end(groups, wanted, share, ROUGHLY)
+        times: dict[int, int] = Counter()
+        for (size, total), count in kinds.items():
+            times[total * t.denominator - size * t.numerator] += count
+        return _tail_of(times, coarse)
+    return _end(kinds, wanted, share, ROUGHLY)
 
 
-def _subsets(sizes: Sequence[int], reach: int, coarse: int) -> Fraction | float:
-    """Return the share of all subsets of positive sizes with a sum of at most reach; coarse as for _end, 0 not at all.
+def _tail_of(times: Mapping[int, int], coarse: int = 0) -> Number:
+    """Return flip_tail of values that are there so many times; coarse as for _end, 0 not at all."""
+    sizes: Counter[int] = Counter()
+    for value, count in times.items():
+        if value:                                               # a 0 doubles both counts
+            sizes[abs(value)] += count
+    return _subsets(sizes, -sum(value * count for value, count in times.items() if value < 0), coarse)
+
+
+def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
+    """Return the share of all subsets of positive sizes with a sum of at most reach.
 
     Leaving a negative value out is as good as taking its size, so this answers for any values.
     """
     if reach < 0 or not sizes:
         return Fraction(reach >= 0)
-    if 2 * reach >= sum(sizes):                                 # every other subset is the rest of one that counts
-        return 1 - _subsets(sizes, sum(sizes) - reach - 1, coarse)
-    n, step = len(sizes), math.gcd(*sizes)
+    n, step, whole = sizes.total(), math.gcd(*sizes), sum(size * count for size, count in sizes.items())
+    if 2 * reach >= whole:                                      # every other subset is the rest of one that counts
+        return 1 - _subsets(sizes, whole - reach - 1, coarse)
     if (reach // step + 1) * (n + 1) * n <= (COUNTED_BITS // 100 if coarse else COUNTED_BITS):
-        return _packed([size // step for size in sizes], reach // step)
+        return _packed([size // step for size in sizes.elements()], reach // step)
     if 2 ** n <= COUNTED_SUMS:
         sums = [0]
-        for size in sizes:
+        for size in sizes.elements():
             sums += [size + total for total in sums]
         return Fraction(sum(total <= reach for total in sums), 2 ** n)
     if n <= ROUNDED_GROUPS:
         steps = ROUNDED_STEPS // (coarse or 1)
-        return float(_packed([(2 * size * steps + reach) // (2 * reach) for size in sizes], steps))
-    return _inverted([size // step for size in sizes], reach // step, coarse or 1)
+        return float(_packed([(2 * size * steps + reach) // (2 * reach) for size in sizes.elements()], steps))
+    return _inverted({size // step: count for size, count in sizes.items()}, reach // step, coarse or 1)
 
 
 def _packed(sizes: Sequence[int], reach: int) -> Fraction:
@@ -574,14 +616,14 @@ def _packed(sizes: Sequence[int], reach: int) -> Fraction:
     return Fraction(counts % ((1 << width) - 1), 1 << len(sizes))          # modulo base - 1 adds the digits up
 
 
-def _inverted(sizes: Sequence[int], reach: int, coarse: int) -> float:
+def _inverted(sizes: Mapping[int, int], reach: int, coarse: int) -> float:
     """Return the share of all subsets of sizes with a sum of at most reach, which is less than half of all of them.
 
     A subset's sum is half the total, and each half size more or less: the characteristic function is the product of
     cos(w size / 2), and w can be left as soon as some factors make it negligible. What is smaller than floats can tell
     is bounded from above (Hoeffding 1963, JASA 58:13).
     """
-    halves = [(size / 2, times) for size, times in sorted(Counter(sizes).items(), reverse=True)]
+    halves = [(size / 2, times) for size, times in Counter(sizes).most_common()]          # these leave the fewest nodes
     total, squares = (math.fsum(half ** power * times for half, times in halves) for power in (1, 2))
     gap = total - reach - 0.5
     bound = math.exp(-gap * gap / squares / 2)
@@ -625,10 +667,9 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     """
     if not groups:
         raise ValueError("a sign-flip test needs at least one group")
-    n, tail = len(groups), _tail(level)
+    n, tail, kinds = len(groups), _tail(level), Counter(groups)
     patterns = f"{2 ** n if n <= EVERY_PATTERN else f'2**{n}'} sign patterns"
-    turn = -1 if sum(total for _, total in groups) < 0 else 1
-    p_value = min(Fraction(1), 2 * flip_tail(turn * total for _, total in groups))
+    p_value = flip_p_value(total for _, total in groups)
     rank = math.floor(tail * 2 ** n)
     if not rank:
         reason = f"fewer than {groups_needed_for(tail)} groups carry no {100 * float(level):g}% interval"
@@ -637,13 +678,14 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     exact = min(2 ** (n + 1), n * places // 3) <= COUNTED_SUMS
     if exact:
         ways: _Ways = {(0, 0): 1}
-        for group in groups:
-            ways = _both(ways, {(0, 0): 1, group: 1}, COUNTED_SUMS)
+        for (size, total), count in kinds.most_common():
+            ways = _both(ways, {(k * size, k * total): math.comb(count, k) for k in range(count + 1)})
         counted = _Counted({place: count for place, count in ways.items() if place[0]})     # the empty one has no mean
         ends = tuple(counted.quantile(Fraction(place, 2 ** n - 1)) for place in (rank, 2 ** n - rank))
     else:
         wanted = Fraction(2 * rank + 1, 2 ** (n + 1))           # the empty subset, and rank others: more than rank
-        ends = _flip_end(groups, wanted), -_flip_end([(cases, -total) for cases, total in groups], wanted)
+        mirrored = {(size, -total): count for (size, total), count in kinds.items()}
+        ends = _flip_end(kinds, wanted), -_flip_end(mirrored, wanted)
     return Interval((ends[0] / unit, ends[1] / unit), f"{'exact' if exact else 'numerical'}, {patterns}", exact, None,
                     p_value)
 
@@ -663,14 +705,14 @@ def adjusted_p_values(slices: Sequence[Sequence[int]]) -> tuple[list[Fraction], 
     ([Fraction(1, 8), Fraction(1, 1)], 'exact, 16 sign patterns')
     """
     n = len(slices[0]) if slices else 0
-    observed = [sum(column) ** 2 / (sum(value * value for value in column) or 1) for column in slices]
-    largest = list(_largest(tuple(map(tuple, slices))))
-    if n > EVERY_PATTERN:
-        largest.append(max(observed))                  # the pattern observed is one of those that could be drawn
-    largest.sort()
-    method = f"exact, {2 ** n}" if n <= EVERY_PATTERN else f"sampled, {SIGN_PATTERNS}"
-    return [Fraction(len(largest) - bisect_left(largest, value), len(largest)) for value in observed], (
-        f"{method} sign patterns" + f", seed {SEED}" * (n > EVERY_PATTERN))
+    drawn = int(n > EVERY_PATTERN)                     # then the pattern observed is one more
+    largest = sorted(_largest(tuple(map(tuple, slices))))
+    found = []
+    for column in slices:
+        observed = sum(column) ** 2 / (_squares(column) or 1)
+        found.append(Fraction(len(largest) - bisect_left(largest, observed) + drawn, len(largest) + drawn))
+    return found, (f"sampled, {SIGN_PATTERNS} sign patterns, seed {SEED}" if drawn
+                   else f"exact, {2 ** n} sign patterns")
 
 
 def smallest_p_values(slices: Sequence[Sequence[int]], sizes: Sequence[Sequence[int]]) -> list[Fraction]:
@@ -682,64 +724,74 @@ def smallest_p_values(slices: Sequence[Sequence[int]], sizes: Sequence[Sequence[
     [Fraction(1, 8), Fraction(1, 1)]
     """
     found, largest = [], _largest(tuple(map(tuple, slices)))
+    ordered = sorted(largest)
     for column in sizes:
-        most, squares = sum(column) ** 2, sum(value * value for value in column)
-        drawn, few = int(len(column) > EVERY_PATTERN), sum(map(bool, column)) <= 30
-        signed = _signed_sums(column) if few else itertools.repeat(0)       # no random pattern turns more all one way
-        reached = sum(total * total == most or other * squares >= most * (1 - 1e-12)
-                      for total, other in zip(signed, largest))
+        count, patterns = _patterns(len(column))
+        drawn, limit = int(len(column) > EVERY_PATTERN), sum(column) ** 2 / _squares(column) * (1 - 1e-12)
+        taken = [pattern for pattern, cases in zip(patterns, column) if cases]
+        one_way = functools.reduce(operator.and_, taken) | ((1 << count) - 1) ^ functools.reduce(operator.or_, taken)
+        reached = len(ordered) - bisect_left(ordered, limit)
+        reached += sum(other < limit for other, bit in zip(largest, f"{one_way:0{count}b}") if bit == "1")
         found.append(Fraction(reached + drawn, len(largest) + drawn))
     return found
 
 
+def _squares(column: Sequence[int]) -> int:
+    return sum(value * value for value in column)
+
+
 @functools.lru_cache(maxsize=1)
 def _largest(slices: tuple[tuple[int, ...], ...]) -> list[float]:
-    """Return the largest statistic of any slice under each sign pattern."""
+    """Return the largest statistic of any slice, squared, under each sign pattern."""
     largest: list[float] = []
     for column in slices:
-        squares = sum(value * value for value in column) or 1
-        statistics = [total * total / squares for total in _signed_sums(column)]
-        largest = list(map(max, largest, statistics)) if largest else statistics
+        sums, whole, squares = _sums_taken(column), sum(map(abs, column)), _squares(column) or 1
+        statistic = {taken: (2 * taken - whole) ** 2 / squares for taken in set(sums)}
+        statistics = map(statistic.__getitem__, sums)
+        largest = [a if a > b else b for a, b in zip(largest, statistics)] if largest else list(statistics)
     return largest
 
 
-def _signed_sums(column: Sequence[int]) -> list[int]:
-    return (_every_signed_sum if len(column) <= EVERY_PATTERN else _random_signed_sums)(column)
+@functools.lru_cache(maxsize=1)
+def _patterns(groups: int) -> tuple[int, list[int]]:
+    """Return how many sign patterns there are, and for each group a number: bit p is 1 where pattern p takes it.
 
+    Turning all signs changes no size, so of all patterns those that take the first group are enough.
 
-def _every_signed_sum(column: Sequence[int]) -> list[int]:
-    """Return the sums under all sign patterns; the first sign stays, for turning all signs changes no size."""
-    sums = list(column[:1])
-    for value in column[1:]:
-        sums = [total + value for total in sums] + [total - value for total in sums]
-    return sums
-
-
-def _random_signed_sums(column: Sequence[int]) -> list[int]:
-    """Return the sums under SIGN_PATTERNS random patterns, the same ones for every slice.
-
-    All patterns are added up at once: bit p of a group's random number says whether pattern p takes the group, and
-    planes[i] holds bit i of all sums, so that a carry runs through all of them in a few operations.
+    >>> _patterns(3) == (4, [0b1111, 0b0101, 0b0011])
+    True
     """
-    generator = random.Random(SEED)
+    if groups > EVERY_PATTERN:
+        generator = random.Random(SEED)
+        return SIGN_PATTERNS, [generator.getrandbits(SIGN_PATTERNS) for _ in range(groups)]
+    count = 1 << groups - 1
+    everyone = (1 << count) - 1
+    return count, [everyone] + [everyone // ((1 << (1 << group)) + 1) for group in range(groups - 1)]
+
+
+def _sums_taken(column: Sequence[int]) -> list[int]:
+    """Return for each pattern, the last one first, the sum of the sizes that it takes: twice that, less the sum of all
+    sizes, is the sum with signs.
+
+    All patterns are added up at once: planes[i] holds bit i of each sum, so that a carry runs through all of them in a
+    few operations. A pattern that leaves a negative value out takes its size.
+    """
+    count, patterns = _patterns(len(column))
     planes = [0] * (sum(map(abs, column)).bit_length() + 1)
-    everyone = (1 << SIGN_PATTERNS) - 1
-    for value in column:
-        taken = generator.getrandbits(SIGN_PATTERNS)
+    for value, taken in zip(column, patterns):
         if value < 0:
-            taken ^= everyone                          # leaving a negative value out is taking its size
+            taken ^= (1 << count) - 1
         for place in range(value.bit_length()):
             carry, at = taken if abs(value) >> place & 1 else 0, place
             while carry:
                 planes[at], carry = planes[at] ^ carry, planes[at] & carry
                 at += 1
-    sums = [0] * SIGN_PATTERNS
-    for i, plane in enumerate(planes):
-        if plane:
-            bits = f"{plane:0{SIGN_PATTERNS}b}".encode()
-            sums = [total + (1 << i) if bit == 49 else total for total, bit in zip(sums, bits)]     # 49: the digit 1
-    whole = sum(map(abs, column))
-    return [2 * total - whole for total in sums]
+    sums, digits_0 = [0] * count, int.from_bytes(b"0" * count)
+    for first in reversed(range(0, len(planes), 8)):            # eight planes make a byte for each pattern
+        byte_of_each = sum(int.from_bytes(f"{plane:0{count}b}".encode()) - digits_0 << i
+                           for i, plane in enumerate(planes[first:first + 8])).to_bytes(count)
+        sums = [256 * total + byte for total, byte in zip(sums, byte_of_each)] if any(sums) else list(byte_of_each)
+    return sums
 
 
 # === Planning =========================================================================================================

@@ -42,7 +42,8 @@ from typing import Any
 from core.files import (
     TOOL_VERSION, Appender, RunError, command_parser, decode, json_line, parse_json, run_command, print_stderr,
 )
-from core.trials import UNEXPLAINED, Known, Row, RowTwice, Score, check_row, read_lines, score_bound
+from core.trial_logs import UNEXPLAINED, Known, Row, RowTwice, check_row, read_lines, score_bound
+from core.trials import Score
 
 FIELDS = ("task_id", "seed", "config", "score", "error", "cluster", "tags", "cost_usd", "latency_s", "tokens", "ts",
           "input_sha256", "input", "output")

@@ -33,6 +33,7 @@ from typing import Any
 from core import decide
 from core import files
 import harness
+from core import trial_logs
 from core import trials
 from harness import CaseSet
 from core.figures import COMPARISON_VERSION, compare_pair, compare_records
@@ -138,7 +139,7 @@ def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, A
             if args.task:
                 harness.load_task(args.task, record["manifest"], name)
         return compare_records(baseline, candidate, case_set, options, names), (baseline, candidate, case_set)
-    pair = trials.read_trial_logs(args.trials, *names, options.reading)
+    pair = trial_logs.read_trial_logs(args.trials, *names, options.reading)
     return compare_pair(pair, options), pair
 
 

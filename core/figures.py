@@ -19,7 +19,7 @@ from core import caution, chance, decide, intervals, trials
 from core.decide import Evidence, Record, Scores
 from core.files import TOOL_VERSION
 from core.intervals import RESAMPLES, IndexStream, Interval
-from core.options import PLAIN, Options
+from core.options import DEFAULT_OPTIONS, Options
 from core.trials import SIDES, Pair, Side
 import harness
 from harness import CaseSet
@@ -320,7 +320,7 @@ def planning(data: Data) -> Record:
 # === The comparison ===
 
 
-def compare_pair(as_read: Pair, options: Options = PLAIN) -> Record:
+def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Record:
     """Return the comparison of a Pair, every figure rounded; RunError where something is missing that may not be."""
     must_pass = chance.must_pass(as_read, options.must_pass)
     pair, excluded = trials.apply_missing(as_read, options.missing)
@@ -358,7 +358,7 @@ def compare_pair(as_read: Pair, options: Options = PLAIN) -> Record:
     return dict(rounded(comparison, places=trials.shown_places(*pair.score_range)))
 
 
-def compare_records(baseline: Record, candidate: Record, case_set: CaseSet, options: Options = PLAIN,
+def compare_records(baseline: Record, candidate: Record, case_set: CaseSet, options: Options = DEFAULT_OPTIONS,
                     names: tuple[str, str] = ("baseline", "candidate")) -> Record:
     """Return the comparison of two run records; raise RunError, by name and value, unless they were measured alike.
 

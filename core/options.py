@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from core import decide
 from core.decide import Limits
 from core.intervals import SEED
-from core.trials import Reading, Score, score_bound
+from core.trial_logs import Reading, score_bound
+from core.trials import Score
 
 # The options of the command line that a comparison depends on, with what stands there where they are left out.
 DEFAULTS: dict[str, Any] = {
@@ -38,7 +39,7 @@ class Options(NamedTuple):
     given: Mapping[str, Any] = MappingProxyType(DEFAULTS)  # the words that stand for all this on the command line
 
 
-PLAIN = Options()
+DEFAULT_OPTIONS = Options()
 
 
 def parse_options(given: Mapping[str, Any]) -> Options:

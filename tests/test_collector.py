@@ -21,7 +21,7 @@ from unittest import mock
 
 import collector
 from core.files import RunError
-from core.trials import RowTwice
+from core.trial_logs import RowTwice
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 

@@ -25,6 +25,7 @@ import zipfile
 import convert
 from importers import inspect_ai
 from core import files
+from core import trial_logs
 from core import trials
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -97,7 +98,7 @@ class FixtureTest(ConvertTest):
         self.assertEqual((status, err.replace(DATA + os.sep, "")), (0, notes))
         self.assertEqual(out, read(data(f"expected/{name}.jsonl")))
         for number, line in enumerate(out.splitlines(), start=1):
-            trials.check_row(json.loads(line), f"row {number}")
+            trial_logs.check_row(json.loads(line), f"row {number}")
         status, bare, _ = run(*argv, "--no-text")
         for line, other in zip(out.splitlines(), bare.splitlines(), strict=True):
             row, other = json.loads(line), json.loads(other)
@@ -594,7 +595,7 @@ class PromptfooTest(ConvertTest):
         old, new = data("promptfoo-old.json"), data("promptfoo-new.json")
         rows = self.rows("promptfoo", f"old={old}", f"new={new}")
         log = self.file("t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        pair = trials.read_trial_logs([(None, log)], "old", "new")
+        pair = trial_logs.read_trial_logs([(None, log)], "old", "new")
         with self.assertRaisesRegex(files.RunError, r"'old' lacks 1 of 5 cases \(teal [0-9a-f]{12}\): .*--missing"):
             trials.apply_missing(pair, "refuse")
         both, excluded = trials.apply_missing(pair, "drop")
@@ -812,7 +813,7 @@ class CommandTest(ConvertTest):
             if status:
                 self.assertEqual((status, out, err[:7], err.count("\n")), (1, "", "error: ", 1))
             for line in out.splitlines():
-                trials.check_row(json.loads(line), "row", (-10**400, 10**400))
+                trial_logs.check_row(json.loads(line), "row", (-10**400, 10**400))
         self.assertEqual(len(statuses), 8, statuses)
 
     def test_process_prints_rows_only_and_tells_its_status(self):

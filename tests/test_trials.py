@@ -16,6 +16,7 @@ from unittest import mock
 
 
 import compare
+from core import trial_logs
 from core import trials
 from core.files import run_command
 from harness import Case as SetCase
@@ -51,8 +52,8 @@ class LogTest(unittest.TestCase):
 
     def read(self, *contents, baseline="A", candidate="B", sides=None, **options):
         paths = [self.file(content, f"{chr(97 + i)}.jsonl") for i, content in enumerate(contents)]
-        return trials.read_trial_logs(list(zip(sides or [None] * len(paths), paths)), baseline, candidate,
-                                      trials.Reading(**options))
+        return trial_logs.read_trial_logs(list(zip(sides or [None] * len(paths), paths)), baseline, candidate,
+                                      trial_logs.Reading(**options))
 
     def refused(self, *contents, **options):
         with self.assertRaises(RunError) as caught:
@@ -65,7 +66,7 @@ class LogTest(unittest.TestCase):
 class OneRowTest(unittest.TestCase):
     def row(self, score_range=(0, 1), **fields):
         fields = {"task_id": "c0", "seed": 0, "config": "A", "score": 1} | fields
-        return trials.check_row({key: value for key, value in fields.items() if value is not ...}, "log:7", score_range)
+        return trial_logs.check_row({key: value for key, value in fields.items() if value is not ...}, "log:7", score_range)
 
     def refused(self, **fields):
         with self.assertRaises(RunError) as caught:
@@ -180,8 +181,8 @@ class OneRowTest(unittest.TestCase):
     def test_numbers_that_no_variance_could_hold_are_refused(self):
         for text in ("1.1e100", "-1e200", "1e400", "nan"):
             with self.assertRaises(ValueError):
-                trials.score_bound(text)
-        self.assertEqual(trials.score_bound("-1e100"), -10**100)
+                trial_logs.score_bound(text)
+        self.assertEqual(trial_logs.score_bound("-1e100"), -10**100)
         self.assertIn("up to 1e100", self.refused(cost_usd=1e101))
 
     def test_input_and_output_are_kept_and_those_too_long_in_part(self):
@@ -190,18 +191,18 @@ class OneRowTest(unittest.TestCase):
                                      ("\ud800", "\ud800", "\ud800")):
             row = self.row(input=given, output=given)
             self.assertEqual((row.facts[2], row.trial.output), (asked, output))
-        long = "x" * trials.KEPT_LENGTH
+        long = "x" * trial_logs.KEPT_LENGTH
         for one, other in ((long + "1", long + "2"), ([long, 1], [long, 2]), (long + "\ud800", long + "\ud801")):
             rows = [self.row(input=value, output=value) for value in (one, other)]
             self.assertEqual(len({(row.facts[2], row.trial.output) for row in rows}), 2)
-            self.assertLess(len(rows[0].trial.output), trials.KEPT_LENGTH + 120)
+            self.assertLess(len(rows[0].trial.output), trial_logs.KEPT_LENGTH + 120)
         self.assertEqual(self.row(output=long).trial.output, long)
 
     def test_explanation_is_text_and_is_kept_in_part_where_it_is_long(self):
         for given, explanation in ((..., None), (None, None), (" ", None), ("off by one", "off by one")):
             self.assertEqual(self.row(explanation=given).trial.explanation, explanation)
-        long = "x" * trials.KEPT_LENGTH
-        self.assertEqual(self.row(explanation=long + "y").trial.explanation, trials.kept_text(long + "y"))
+        long = "x" * trial_logs.KEPT_LENGTH
+        self.assertEqual(self.row(explanation=long + "y").trial.explanation, trial_logs.kept_text(long + "y"))
         for wrong in (1, True, ["off"], {"why": "off"}):
             self.assertIn("is not text", self.refused(explanation=wrong))
 
@@ -215,7 +216,7 @@ class OneRowTest(unittest.TestCase):
     def test_row_that_is_no_object_is_refused(self):
         for row in ([], "x", 5, None):
             with self.assertRaisesRegex(RunError, "^log:1: .*not an object"):
-                trials.check_row(row, "log:1")
+                trial_logs.check_row(row, "log:1")
 
 
 class RowsTest(LogTest):
@@ -243,7 +244,7 @@ class RowsTest(LogTest):
         pair = self.read(both(cluster="s", tags={"b": "2", "a": 1}), both("é"))
         self.assertEqual(pair.case_set["name"], "a.jsonl + b.jsonl")
         text = '[["c0","s",[["a","1"],["b","2"]]],["\\u00e9",null,[]]]'
-        self.assertEqual(pair.case_set["sha256"], trials.hashlib.sha256(text.encode()).hexdigest())
+        self.assertEqual(pair.case_set["sha256"], hashlib.sha256(text.encode()).hexdigest())
         self.assertEqual([log["name"] for log in pair.baseline.logs], ["a.jsonl", "b.jsonl"])
 
     def test_row_twice_is_refused_with_both_places(self):
@@ -446,7 +447,7 @@ class BytesTest(LogTest):
     def test_file_that_cannot_be_read_is_refused(self):
         for path in (self.folder, os.path.join(self.folder, "none.jsonl"), "a\0b"):
             with self.assertRaisesRegex(RunError, "cannot read"):
-                trials.read_trial_logs([(None, path)], "A", "B")
+                trial_logs.read_trial_logs([(None, path)], "A", "B")
 
     def test_damaged_bytes_never_give_another_exception(self):
         rng = random.Random(5)
@@ -458,8 +459,8 @@ class BytesTest(LogTest):
                 at = rng.randrange(len(damaged))
                 damaged[at:at + rng.randrange(8)] = rng.choice(pieces)
             try:
-                with mock.patch("core.trials.read_bytes", return_value=bytes(damaged)):
-                    pair = trials.read_trial_logs([(None, "log")], "A", "B", trials.Reading(skip_broken=rng.random() < 0.5))
+                with mock.patch("core.trial_logs.read_bytes", return_value=bytes(damaged)):
+                    pair = trial_logs.read_trial_logs([(None, "log")], "A", "B", trial_logs.Reading(skip_broken=rng.random() < 0.5))
             except RunError:
                 continue
             json.dumps([case.id for case in pair.cases], ensure_ascii=False).encode()
@@ -708,7 +709,7 @@ class RecordsTest(unittest.TestCase):
 
 
 def load_tests(loader, tests, pattern):
-    tests.addTests(doctest.DocTestSuite(trials))
+    tests.addTests(doctest.DocTestSuite(module) for module in (trials, trial_logs))
     return tests
 
 

@@ -139,9 +139,9 @@ def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[
 
 def _same_outputs(pair: Pair) -> bool:
     cases = zip(pair.baseline.trials, pair.candidate.trials, strict=True)
-    rows = [row for case in cases for row in itertools.zip_longest(*case)]
-    return any(b and b.output is not None for b, _ in rows) and all(
-        b and c and b.seed == c.seed is not None and repr(b.output) == repr(c.output) for b, c in rows)
+    return any(trial.output is not None for case in pair.baseline.trials for trial in case) and all(
+        b and c and b.seed == c.seed is not None and repr(b.output) == repr(c.output)
+        for case in cases for b, c in itertools.zip_longest(*case))
 
 
 def _repeats_alike(side: Side) -> bool:

@@ -139,11 +139,10 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     if trials < LUCK_TRIALS:
         one_seed = any(len({case[0].seed for case in side.trials}) == 1 < len(side.trials) for side in pair.sides)
         return found | {"reason": "one seed for all cases: cannot be checked" if one_seed else None}
-    sides = [[[trial.score or 0 for trial in case[:trials]] for case in side.trials] for side in pair.sides]
-    found["baseline"], found["candidate"] = map(_luck, sides)
-    checked = [found["baseline"], found["candidate"]]
+    sides = [[tuple([trial.score or 0 for trial in case[:trials]]) for case in side.trials] for side in pair.sides]
+    checked = found["baseline"], found["candidate"] = _luck(sides[0]), _luck(sides[1])
     if paired:
-        checked = [_luck([[c - b for b, c in zip(*case, strict=True)] for case in zip(*sides, strict=True)])]
+        checked = (_luck([tuple(map(operator.sub, *case)) for case in zip(*reversed(sides), strict=True)]),)
         found |= checked[0]
     alarms = [luck for luck in checked if luck["ratio"] is not None
               and (luck["ratio"] > LUCK_RATIO or luck["p_value"] < LUCK_P)]
@@ -154,10 +153,10 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     return found
 
 
-def _luck(scores: Scores) -> Record:
+def _luck(scores: Sequence[tuple[Number, ...]]) -> Record:
     """Return ratio and p-value of scores by case and trial; None where no case varies."""
-    trials, sums = len(scores[0]), [sum(column) for column in zip(*scores, strict=True)]
-    together, apart = (math.fsum(_squares(row) for row in rows) for rows in ([sums], scores))
+    trials, together = len(scores[0]), _squares([sum(column) for column in zip(*scores, strict=True)])
+    apart = math.fsum(_squares(row) * cases for row, cases in Counter(scores).items())
     if not apart:
         return {"ratio": None, "p_value": None}
     return {"ratio": together / apart, "p_value": chi_squared_tail(together / apart * (trials - 1), trials - 1)}
@@ -185,9 +184,9 @@ def chi_squared_tail(value: float, df: int) -> float:
 
 class VeryCases(NamedTuple):
     """What sampling alone could have made of each case, ready to be asked of all of them or of a slice."""
-    units: list[list[int]]           # the differences of each case that could have had either sign, on one grid
+    units: Sequence[list[int]]       # the differences of each case that could have had either sign, on one grid
     passes: list[tuple[int, int, int, int]] | None     # instead of units where trials do not pair
-    variances: list[float | None]    # of each case's difference, by sampling; None with a single trial
+    variances: Sequence[float | None]      # of each case's difference, by sampling; None with a single trial
     reason: str | None               # why nothing can be said
 
 
@@ -202,21 +201,27 @@ def very_cases(pair: Pair, paired: bool, luck: Record) -> VeryCases:
     reason = luck["reason"] if luck["withheld"] else None
     if not paired:
         passes = pass_counts(*rows)
-        known = [[_variance_of_mean([[score] for score in case]) for case in side] for side in rows]
-        both = [None if one is None or other is None else one + other for one, other in zip(*known, strict=True)]
-        return VeryCases([], passes, both,
+        variance = functools.cache(lambda case: _variance_of_mean([[score] for score in case]))
+        known = zip(*([variance(tuple(case)) for case in side] for side in rows), strict=True)
+        return VeryCases([], passes, [None if None in both else sum(both) for both in known],
                          reason or (None if passes else "trials do not pair, and scores are not pass or fail"))
+    alike, most = alike_trials(pair), math.lcm(*{len(case) for case in rows[0]})
     whole = math.lcm(*{score.denominator for side in rows for case in side for score in case})
-    most = math.lcm(*{len(case) for case in rows[0]})
-    units, variances, alike = [], [], alike_trials(pair)
-    for before, after, *trials in zip(*rows, *(side.trials for side in pair.sides), strict=True):
-        each = [int((c - b) * whole) for b, c in zip(before, after, strict=True)]
+
+    @functools.cache                       # of thousands of cases most have the same few differences
+    def chance_of(each: tuple[int, ...], one_draw: bool) -> tuple[list[int], float | None]:
         parts = [part for numbers in alike if (part := [each[t] for t in numbers if t < len(each)])]
-        variances.append(_variance_of_mean(parts))
-        if len(each) > 1 and all(map(_alike, trials)):
-            parts = [each]
-        units.append([sum(part) * most // len(each) for part in parts])
-    return VeryCases(units, None, [v and v / whole ** 2 for v in variances], reason)
+        variance = _variance_of_mean(parts)
+        units = [sum(part) * most // len(each) for part in ([each] if one_draw else parts)]
+        return units, variance and variance / whole ** 2
+
+    found = [chance_of(tuple([int((c - b) * whole) for b, c in zip(before, after, strict=True)]),
+                       len(before) > 1 and all(map(_alike, outcomes)))
+             for before, after, *outcomes in zip(*rows, *(side.trials for side in pair.sides), strict=True)]
+    units, variances = zip(*found, strict=True)
+    return VeryCases(units, None, variances, reason)
+
+
 def _variance_of_mean(parts: Sequence[Sequence[Number]]) -> float | None:
     """Return the variance of the mean of all trials, where those of one part are one draw; None of a single draw."""
     if len(parts) < 2:
@@ -228,8 +233,7 @@ def _variance_of_mean(parts: Sequence[Sequence[Number]]) -> float | None:
 
 def _alike(trials: Sequence[Trial]) -> bool:
     """Tell whether the outputs of these trials are known and the same, to the byte."""
-    first = repr(trials[0].output)
-    return trials[0].output is not None and all(repr(trial.output) == first for trial in trials)
+    return trials[0].output is not None and len({repr(trial.output) for trial in trials}) == 1
 
 
 def alike_trials(pair: Pair) -> list[list[int]]:
@@ -238,19 +242,21 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     An answer is the output where it is known, else the score. Numbers that agree because cases hardly vary stay apart:
     where more than ALIKE_BY_CHANCE pairs of numbers would agree everywhere if trials were independent.
     """
-    answers = [[tuple(trial.score if trial.output is None else repr(trial.output) for trial in both)
-                for both in zip(*case, strict=True)]
-               for case in zip(pair.baseline.trials, pair.candidate.trials, strict=True)]
-    columns: dict[tuple[object, ...], list[int]] = {}
-    trials = max(map(len, answers))
-    for number in range(trials):
-        columns.setdefault(tuple(case[number] if number < len(case) else None for case in answers), []).append(number)
-    if len(columns) < trials:
-        agree = sum(math.log(sum(n * (n - 1) for n in Counter(case).values()) / (len(case) * (len(case) - 1)) or 1)
-                    for case in answers if len(case) > 1)
-        if math.comb(trials, 2) * math.exp(agree) <= ALIKE_BY_CHANCE:
-            return list(columns.values())
-    return [[number] for number in range(trials)]
+    trials = max(map(len, pair.baseline.trials))
+    groups, agree = [0] * trials, 0.0      # the group of each trial number, and the log of how often two would agree
+    for case in zip(pair.baseline.trials, pair.candidate.trials, strict=True):
+        answers = [tuple([trial.score if trial.output is None else repr(trial.output) for trial in both])
+                   for both in zip(*case, strict=True)]
+        keys = list(zip(groups, answers + [None] * (trials - len(answers)), strict=True))
+        groups = list(map(list(dict.fromkeys(keys)).index, keys))
+        if len({*groups}) == trials:
+            break
+        if len(answers) > 1:
+            same = sum(n * (n - 1) for n in Counter(answers).values())
+            agree += math.log(same / (len(answers) * (len(answers) - 1)) or 1)
+    if math.comb(trials, 2) * math.exp(agree) > ALIKE_BY_CHANCE:
+        groups = list(range(trials))
+    return [[number for number in range(trials) if groups[number] == group] for group in dict.fromkeys(groups)]
 
 
 def these_cases(sample: VeryCases, cases: Sequence[int], difference: Number) -> Record:
@@ -263,13 +269,15 @@ def these_cases(sample: VeryCases, cases: Sequence[int], difference: Number) -> 
     found: Record = dict.fromkeys(("p_value", "interval_95", "pairs", "disagree", "method"))
     found |= {"reason": sample.reason, "interval_reason": sample.reason}
     if sample.passes is None and sample.units:
-        values = [value for i in cases for value in sample.units[i] if value]
-        moving = sum(any(sample.units[i]) for i in cases)
-        found |= {"pairs": sum(len(sample.units[i]) for i in cases), "disagree": len(values)}
+        units = [sample.units[i] for i in cases]
+        values = [value for case in units for value in case if value]
+        moving = sum(map(any, units))
+        found |= {"pairs": sum(map(len, units)), "disagree": len(values)}
     if sample.reason:
         return found
     if sample.passes is None:
-        found["p_value"], found["method"] = _flipped(values)
+        found["p_value"] = min(1, flip_p_value(values))
+        found["method"] = "sign flips of trial pairs" if len({*map(abs, values)}) > 1 else "exact McNemar test"
     else:
         dealt = [sample.passes[i] for i in cases]
         moving = sum(0 < b + c < in_both + also for b, in_both, c, also in dealt)
@@ -281,22 +289,6 @@ def these_cases(sample: VeryCases, cases: Sequence[int], difference: Number) -> 
         return found | {"interval_reason": f"fewer than {MIN_GROUPS} cases with a pair of trials that disagrees"}
     reach = Z_95 * math.sqrt(math.fsum(variances)) / len(cases)
     return found | {"interval_95": [difference - reach, difference + reach]}
-
-
-def _flipped(values: list[int]) -> tuple[Number, str]:
-    """Return the two-sided p-value of the sum of values, none of them 0, when each may have either sign, and how."""
-    total, sizes = sum(values), {abs(value) for value in values}
-    if len(sizes) > 1:
-        return min(1, flip_p_value(values)), "sign flips of trial pairs"
-    n = len(values)
-    rarer = (n - abs(total) // max(sizes, default=1)) // 2
-    if n <= 1000:
-        tail: Number = Fraction(sum(math.comb(n, k) for k in range(rarer + 1)), 2 ** n)
-    else:
-        log = math.lgamma(n + 1) - math.lgamma(rarer + 1) - math.lgamma(n - rarer + 1) - n * math.log(2)
-        terms = itertools.accumulate(range(rarer, 0, -1), lambda term, k: term * k / (n - k + 1), initial=1.0)
-        tail = math.exp(log) * math.fsum(terms)
-    return min(1, 2 * tail), "exact McNemar test"
 
 
 def _dealt(cases: Sequence[tuple[int, int, int, int]]) -> float:
@@ -363,7 +355,7 @@ def consistency(pair: Pair) -> Record:
     >>> consistency(Pair([ComparedCase("a", None, ())], one, other, (0, 1), {}, []))["newly_unsteady"]
     ['a']
     """
-    counts = [[(sum(trial.score == pair.score_range[1] for trial in case), len(case)) for case in side.trials]
+    counts = [[([trial.score for trial in case].count(pair.score_range[1]), len(case)) for case in side.trials]
               for side in pair.sides]
     most = min(trials for side in counts for _, trials in side)
     found: Record = {}
@@ -449,10 +441,11 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = Limits(),
 def _answers_wrongly(before: list[int], after: list[int], sizes: Counter[int], unit: int, limits: Limits,
                      score_range: tuple[Number, Number]) -> bool:
     """Tell whether the gate, or without one the verdict, takes two halves of one run for different."""
-    means = [total / sizes[group] for group, total in enumerate(before)]
-    best, worst = (Fraction(before[group], sizes[group] * unit) for group in (
+    cases = [sizes[group] for group in range(len(sizes))]
+    means = list(map(operator.truediv, before, cases))
+    best, worst = (Fraction(before[group], cases[group] * unit) for group in (
         means.index(max(means)), means.index(min(means))))
-    groups = [(sizes[group], new - old) for group, (old, new) in enumerate(zip(before, after, strict=True))]
+    groups = list(zip(cases, map(operator.sub, after, before), strict=True))
     worlds = alone(Evidence(groups, unit, best - score_range[0], score_range[1] - worst))
     wanted = [claim_of(limits.gate)] if limits.gate else ["better", "worse"]
     return any(holds(claim, worlds, limits) for claim in wanted) == (limits.gate in (None, "better"))

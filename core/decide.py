@@ -509,10 +509,10 @@ def _variance(sample: Recorded) -> tuple[Record, _Noise | None, list[str]]:
 def _sampling(scores: Scores) -> tuple[float, float]:
     """Return the variance of one trial within its case, pooled over cases, and that of a share, its mean over cases."""
     squares = 0.0
-    for case in scores:
+    for case, count in Counter(map(tuple, scores)).items():          # of thousands of cases most score alike
         mean = math.fsum(case) / len(case)
-        squares += math.fsum((score - mean) ** 2 for score in case)
-    one_trial = squares / sum(len(case) - 1 for case in scores)
+        squares += count * math.fsum((score - mean) ** 2 for score in case)
+    one_trial = squares / (sum(map(len, scores)) - len(scores))
     return one_trial, one_trial * math.fsum(1 / len(case) for case in scores) / len(scores)
 
 

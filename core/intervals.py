@@ -51,6 +51,7 @@ EVERY_PATTERN = 16           # groups up to which all 2 ** 16 sign patterns are 
 COUNTED_SUMS = 120_000       # additions at once, for up to 10 draws; a sixth for more, which are inverted in less time
 HALVED_DRAWS, HALF_SUMS = 40, 3_000_000
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point without loss
+COUNTED_TOSSES = 1000
 ROUNDED_GROUPS, ROUNDED_STEPS = 60, 20_000      # the values of so many groups are else rounded to so many steps
 
 # How closely the rest is computed: ends within 1e-4 of the score range.
@@ -586,6 +587,8 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
     n, step, whole = sizes.total(), math.gcd(*sizes), sum(size * count for size, count in sizes.items())
     if 2 * reach >= whole:                                      # every other subset is the rest of one that counts
         return 1 - _subsets(sizes, whole - reach - 1, coarse)
+    if len(sizes) == 1:
+        return _binomial_tail(n, reach // step)
     if (reach // step + 1) * (n + 1) * n <= (COUNTED_BITS // 100 if coarse else COUNTED_BITS):
         return _packed([size // step for size in sizes.elements()], reach // step)
     if 2 ** n <= COUNTED_SUMS:
@@ -597,6 +600,19 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
         steps = ROUNDED_STEPS // (coarse or 1)
         return float(_packed([(2 * size * steps + reach) // (2 * reach) for size in sizes.elements()], steps))
     return _inverted({size // step: count for size, count in sizes.items()}, reach // step, coarse or 1)
+
+
+def _binomial_tail(n: int, most: int) -> Number:
+    """Return how often n tosses of a fair coin show so many heads at most: in floats beyond COUNTED_TOSSES.
+
+    >>> _binomial_tail(3, 1)
+    Fraction(1, 2)
+    """
+    if n <= COUNTED_TOSSES:
+        return Fraction(sum(math.comb(n, k) for k in range(most + 1)), 2 ** n)
+    log = math.lgamma(n + 1) - math.lgamma(most + 1) - math.lgamma(n - most + 1) - n * math.log(2)
+    terms = itertools.accumulate(range(most, 0, -1), lambda term, k: term * k / (n - k + 1), initial=1.0)
+    return math.exp(log) * math.fsum(terms)
 
 
 def _packed(sizes: Sequence[int], reach: int) -> Fraction:

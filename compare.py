@@ -154,11 +154,9 @@ def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: 
     if args.markdown:
         files.write("a Markdown report", args.markdown, text.story_markdown(story))
     if args.html:
-        if isinstance(source, Pair):
-            html = page.html_report(comparison, page.pair_panel(source), [])
-        else:
-            html = page.html_report(comparison, page.record_panel(*source), [run["manifest"] for run in source[:2]])
-        files.write("a page", args.html, html)
+        pair = source if isinstance(source, Pair) else trials.from_records(*source)
+        manifests = [] if isinstance(source, Pair) else [run["manifest"] for run in source[:2]]
+        files.write("a page", args.html, page.html_report(comparison, pair, manifests))
 
 
 def leaves(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:

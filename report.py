@@ -38,10 +38,11 @@ def read_comparison(path: str) -> dict[str, Any]:
     return comparison
 
 
-def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Return panel and manifests of the comparison's run records; raise RunError where it was made from others."""
+def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> tuple[trials.Pair | None, list[Any]]:
+    """Return the comparison's run records as a pair, and their manifests; raise RunError where it was made from others.
+    """
     if not args.runs:
-        return [], []
+        return None, []
     baseline, candidate = map(harness.read_record, args.runs)
     case_set = harness.load_cases(args.cases)
     harness.refuse_unlike_runs(baseline, candidate, case_set, args.runs)
@@ -51,7 +52,7 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> tuple[lis
     if (pair.case_set, made_from) != (comparison["case_set"], stated):
         raise files.RunError(f"{args.comparison[0]} was not made from {' and '.join(args.runs)}; "
                              "give the records it was made from, baseline first")
-    return page.record_panel(baseline, candidate, case_set), [baseline["manifest"], candidate["manifest"]]
+    return pair, [baseline["manifest"], candidate["manifest"]]
 
 
 def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
@@ -60,7 +61,7 @@ def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
     if len(comparisons) > 1:
         story = words.sheet(comparisons, args.comparison, args.pages or ())
     else:
-        panel, manifests = read_runs(args, comparisons[0])
+        pair, manifests = read_runs(args, comparisons[0])
         story = words.Words(comparisons[0]).story()
     made = []
     if args.table or not (args.markdown or args.html):
@@ -69,7 +70,7 @@ def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
         made.append(("a Markdown report", args.markdown, text.story_markdown(story)))
     if args.html:
         made.append(("a page", args.html, page.story_html(story) if len(comparisons) > 1 else
-                     page.html_report(comparisons[0], panel, manifests)))
+                     page.html_report(comparisons[0], pair, manifests)))
     return made
 
 

@@ -9,6 +9,7 @@ a slice or a source group. Reads no file, writes none, prints nothing.
 """
 
 import functools
+import json
 import math
 import operator
 from collections import Counter
@@ -37,14 +38,15 @@ class Trial(NamedTuple):
     output: object  # of a trial log as trial_logs.kept_text() keeps it
     measures: dict[str, float]  # of MEASURES, those that were measured
     at: str | None
-    explanation: str | None = None  # what the grader said about the score of a trial log, as kept_text() returns it
+    explanation: str | None = None  # what the graders said about the score, or why there was no answer to grade
 
 
 class ComparedCase(NamedTuple):
     id: str
     source: str | None
     tags: tuple[tuple[str, str], ...]  # sorted (tag, value) pairs; the source is none of them
-    input: str | None = None  # of a trial log, as kept_text() returns it; a case set has its own
+    input: object = None  # of a trial log as trial_logs.kept_text() keeps it
+    expected: object = None  # of a case set
 
 
 class Side(NamedTuple):
@@ -122,7 +124,8 @@ def from_records(baseline: dict[str, Any], candidate: dict[str, Any], case_set: 
     """
     members = case_set.of(baseline["manifest"]["splits"])
     cases = [ComparedCase(case.id, case.tags.get("source"), tuple(sorted(
-        (tag, value) for tag, value in case.tags.items() if tag != "source"))) for case in members]
+        (tag, value) for tag, value in case.tags.items() if tag != "source")), case.input, case.expected)
+        for case in members]
     sides = []
     for record in (baseline, candidate):
         rows: dict[str, list[Trial]] = {case.id: [] for case in members}
@@ -145,7 +148,19 @@ def _record_trial(row: dict[str, Any]) -> Trial:
     reason = row["error"]["type"] if "error" in row else "UngradableOutput"
     return Trial(row.get("seed"), score, reason if score is None else None, row.get("output"),
                  {name: float(value) for name, value in harness.measures(row).items()
-                  if type(value) in (int, float) and abs(value) <= LARGEST}, row.get("at"))
+                  if type(value) in (int, float) and abs(value) <= LARGEST}, row.get("at"),
+                 _graders_text(tuple(row["graders"].items())) or _why_incomplete(row))
+
+
+@functools.lru_cache(maxsize=4096)
+def _graders_text(graders: tuple[tuple[str, bool], ...]) -> str:
+    return ", ".join(f"{name} {'passes' if good else 'fails'}" for name, good in graders)
+
+
+def _why_incomplete(row: dict[str, Any]) -> str:
+    """Return the message of a trial without an answer to grade, and the reply that came instead."""
+    came = [json.dumps(row["metadata"], ensure_ascii=False)] if row["metadata"] else []
+    return "\n".join([row["error"]["message"], *came] if "error" in row else came)
 
 
 def _served(manifest: dict[str, Any]) -> dict[str, Any]:

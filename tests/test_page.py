@@ -16,7 +16,7 @@ from unittest import mock
 from core import trials
 from views import page
 from views.words import Words
-from tests.test_report import CASES, bare, hostile, many_cases, panel, sample, saved
+from tests.test_report import CASES, bare, hostile, many_cases, pair_of_runs, sample, saved
 
 
 class Page(HTMLParser):
@@ -103,13 +103,13 @@ class PageTest(unittest.TestCase):
 
     def test_every_kind_of_comparison_is_well_formed(self):
         unchanged = sample() | {"cases": []}
-        for comparison, rows in ((sample(), panel()), (sample(), []), (bare(), []), (unchanged, panel()), hostile(),
-                                 (saved("published-comparison.json"), []), (saved("comparison-version-1.json"), []),
-                                 many_cases(1, 1), many_cases(50, 7, trials=20)):
-            self.check(page.html_report(comparison, rows))
+        for comparison, pair in ((sample(), pair_of_runs()), (sample(), None), (bare(), None), (unchanged, pair_of_runs()), hostile(),
+                                 (saved("published-comparison.json"), None), (saved("comparison-version-1.json"), None),
+                                 many_cases(1, 1), many_cases(50, 7, 20)):
+            self.check(page.html_report(comparison, pair))
 
     def test_warnings_stand_once_below_the_verdict_and_sections_in_order(self):
-        text = page.html_report(sample(), panel())
+        text = page.html_report(sample(), pair_of_runs())
         self.assertEqual(self.check(text).headings, [
             "Warnings (1)", "What was changed", "Is it larger than the noise?", "Cost, latency and tokens",
             "Where did it come from?", "Which slices changed?", "How consistent is it?", "What to record next",
@@ -117,7 +117,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(text.count("Sources: 6, which is few"), 1)
 
     def test_figures_are_the_comparisons(self):
-        seen = self.check(page.html_report(sample(), panel()))
+        seen = self.check(page.html_report(sample(), pair_of_runs()))
         self.assertEqual([numbers(row[2].replace(" to ", " ")) for row in seen.table("The difference,")[1:3]],
                          [[0.0123, 0.4639], [-0.0952, 0.4286]])
         self.assertEqual([row[0] for row in seen.table("Sources, worst first")[1:]],
@@ -160,7 +160,7 @@ class PageTest(unittest.TestCase):
         self.assertNotIn('class="dot"', page.html_report(comparison))
 
     def test_changed_cases_come_first_with_all_their_trials(self):
-        text = page.html_report(sample(), panel())
+        text = page.html_report(sample(), pair_of_runs())
         seen = self.check(text)
         strips = [title for attrs, title in seen.drawings if attrs.get("class") == "strip"]
         self.assertEqual(strips[:4], ["baseline: 3 pass; candidate: 1 pass, 1 fail, 1 pass",
@@ -177,14 +177,14 @@ class PageTest(unittest.TestCase):
             self.assertIn(f'id="case-{name}"', text)
 
     def test_rows_carry_what_the_script_filters_by(self):
-        text = page.html_report(sample(), panel())
+        text = page.html_report(sample(), pair_of_runs())
         for name, flags in (("refund", "worse unsteady"), ("login", "better unsteady incomplete"), ("late", "same")):
             row = re.search(rf'<tr data-f="([^"]*)" data-d="([^"]*)" data-t="([^"]*)" data-s="([^"]*)"><th scope="row">'
                             rf"<details><summary><bdi>{name}</bdi>", text)
             self.assertEqual((row[1], row[3], row[4]), (flags, "language: en", name))
 
     def test_a_pair_that_differs_is_tinted_incomplete_like_failed(self):
-        text = page.html_report(sample(), panel())
+        text = page.html_report(sample(), pair_of_runs())
         strips = {row[0]: re.search(rf"id=\"case-{row[0]}\".*?class=\"strip\".*?</svg>", text, re.DOTALL)[0]
                   for row in CASES}
         self.assertIn('class="lost" d="M14.5,0h13v28h-13z"/>', strips["refund"])
@@ -192,12 +192,12 @@ class PageTest(unittest.TestCase):
         self.assertIn('class="fail" d="M21,21m', strips["refund"])
         self.assertIn('class="fail" d="M7,7m', strips["login"])
         self.assertIn('class="incomplete" d="M21,7m', strips["login"])
-        rows = page.pair_panel(self.pair([(None, 1, None)], [(1, 1, None)]))
+        pair = self.pair([(None, 1, None)], [(1, 1, None)])
         for missing, tinted in (("zero", True), ("drop", False)):
-            self.assertEqual('class="won" d' in page.html_report(sample() | {"missing": missing}, rows), tinted)
+            self.assertEqual('class="won" d' in page.html_report(sample() | {"missing": missing}, pair), tinted)
 
     def test_opened_case_shows_tags_input_expected_graders_and_both_outputs_marked(self):
-        text = page.html_report(sample(), panel())
+        text = page.html_report(sample(), pair_of_runs())
         case = re.search(r'id="case-login".*?</details>', text, re.DOTALL)[0]
         self.assertIn("source: login · language: en <a", case)
         self.assertIn("<pre>Message &lt;login&gt; &amp; more</pre>", case)
@@ -211,7 +211,7 @@ class PageTest(unittest.TestCase):
     def test_the_change_is_shown_word_by_word_with_its_line_breaks(self):
         manifests = [{"settings": {"prompt": f"Classify.\nBe {how}.", "temperature": 1}, "log": {"sha256": how}}
                      for how in ("brief", "kind")]
-        text = page.html_report(sample(), panel(), manifests)
+        text = page.html_report(sample(), pair_of_runs(), manifests)
         self.check(text)
         change = re.search(r'<section id="change">.*?</section>', text, re.DOTALL)[0]
         self.assertIn("<pre>Classify.\nBe <del>brief</del><ins>kind</ins>.</pre>", change)
@@ -248,47 +248,46 @@ class PageTest(unittest.TestCase):
 
     def test_trial_logs_show_input_and_output_and_where_there_are_none_they_say_so(self):
         comparison = sample() | {"cases": []}
-        rows = page.pair_panel(self.pair([(1, 1, "yes <b>")], [(0, 1, "no <b>")], input="Is it <i>?"))
-        text = page.html_report(comparison, rows)
+        pair = self.pair([(1, 1, "yes <b>")], [(0, 1, "no <b>")], input="Is it <i>?")
+        text = page.html_report(comparison, pair)
         self.check(text)
         for need in ("<pre>Is it &lt;i&gt;?</pre>", "<pre><del>yes</del> &lt;b&gt;</pre>",
                      "<pre><ins>no</ins> &lt;b&gt;", "what differs between two outputs is marked"):
             self.assertIn(need, text)
-        text = page.html_report(comparison, page.pair_panel(self.pair([(1, 1, None)], [(0, 1, None)])))
+        text = page.html_report(comparison, self.pair([(1, 1, None)], [(0, 1, None)]))
         self.assertIn("Trials; their outputs were not recorded", text)
         self.assertNotIn("what differs between two outputs is marked", text)
 
     def test_what_the_grader_said_is_shown_with_the_outcome(self):
         pair = self.pair([(1, 1, "yes")], [(0, 1, "no")])
         pair.baseline.trials[0][0] = pair.baseline.trials[0][0]._replace(explanation="It is <b>\nshort.")
-        text = page.html_report(sample() | {"cases": []}, page.pair_panel(pair))
+        text = page.html_report(sample() | {"cases": []}, pair)
         self.check(text)
-        self.assertIn('pass</p><p class="why">It is &lt;b&gt;\nshort.</p><pre><del>yes', text)
-        self.assertEqual(text.count('<p class="why">'), 1)
+        self.assertIn('pass: It is &lt;b&gt;\nshort.</p><pre><del>yes', text)
+        self.assertIn('fail</p><pre><ins>no', text)
 
     def test_scores_other_than_pass_and_fail_are_columns(self):
-        rows = page.pair_panel(self.pair([(0.25, 1, None), (1, 2, None)], [(0.75, 1, None), (None, 3, None)]))
-        self.assertEqual([trial["seed"] for trial in rows[0]["trials"]()], ["1", "2", "3"])
-        after = [trial["candidate"] for trial in rows[0]["trials"]()]
-        self.assertEqual([outcome and outcome["score"] for outcome in after], [0.75, None, None])
+        pair = self.pair([(0.25, 1, None), (1, 2, None)], [(0.75, 1, None), (None, 3, None)])
+        matched = page._matched(*(side.trials[0] for side in pair.sides))
+        self.assertEqual([seed for seed, _, _ in matched], ["1", "2", "3"])
+        self.assertEqual([after and after.score for _, _, after in matched], [0.75, None, None])
         comparison = sample() | {"cases": [], "trial_pairs": None, "trial_pairs_reason": "scores are not pass or fail"}
-        text = page.html_report(comparison, rows)
+        text = page.html_report(comparison, pair)
         titles = [title for _, title in self.check(text).drawings]
         self.assertIn("baseline: 1 0.2500, 1 1.0000; candidate: 1 0.7500, 1 incomplete", titles)
         self.assertIn("other scores as columns", text)
         self.assertRegex(text, r'class="score" d="M7,13v-3\.[78]M7,27v-9\.[23]M21,13v-12\.0"')
+        swapped = pair._replace(baseline=pair.candidate)
         for missing, share in (("drop", "0.75"), ("zero", "0.38")):
-            swapped = [{**trial, "baseline": trial["candidate"]} for trial in rows[0]["trials"]()]
-            cells = page._Panel(Words({"missing": missing, "score_range": [0, 100]}), [
-                {**rows[0], "trials": swapped.copy}], page._Marker()).cells["c"]
-            self.assertEqual(cells[0], share)
-        rows = page.pair_panel(self.pair([(1, 1, None), (0, 2, None)], [(0, 1, None)]))
-        self.assertEqual([trial["baseline"]["verdict"] for trial in rows[0]["trials"]()], ["pass", "fail"])
+            words = Words({"missing": missing, "score_range": [0, 100]})
+            self.assertEqual(page._Panel(words, swapped, page._Marker()).cells["c"][0], share)
+        text = page.html_report(comparison, self.pair([(1, 1, None), (0, 2, None)], [(0, 1, None)]))
+        self.assertIn("baseline: 1 pass, 1 fail; candidate: 1 fail", [title for _, title in self.check(text).drawings])
 
     def test_excluded_cases_are_listed_and_not_among_the_cases(self):
         comparison = sample() | {"excluded": [{"case_id": "advice", "side": "baseline", "reason": "<timeout>"}],
                                  "uneven_trials": [{"case_id": "late", "baseline": 2, "candidate": 5}]}
-        text = page.html_report(comparison, panel())
+        text = page.html_report(comparison, pair_of_runs())
         seen = self.check(text)
         self.assertIn(["left out: advice", "baseline: <timeout>"], seen.table("All that decides"))
         self.assertIn(["trials of late", "2", "5"], seen.table("All that decides"))
@@ -297,28 +296,24 @@ class PageTest(unittest.TestCase):
     def test_ten_thousand_cases_stay_under_six_megabytes_and_say_what_is_left_out(self):
         for changed_every, said in ((1, "9000 between the first and the last are left out"),
                                     (40, "8750 more are left out")):
-            comparison, rows = many_cases(10_000, changed_every)
-            text = page.html_report(comparison, rows)
+            comparison, pair = many_cases(10_000, changed_every)
+            text = page.html_report(comparison, pair)
             self.assertLess(len(text.encode()), 6_000_000)
             self.assertTrue(said in text, said)
 
     def test_wide_characters_and_many_trials_stay_light_too(self):
-        for count, trials_, told in ((1_200, 5, "Trials 1 to 5</th>"), (250, 300, "Trials 1 to 50</th>")):
-            comparison, rows = many_cases(count, 1, trials_)
-            for row in rows:
-                row["input"] = {"text": "\U0001f600" * 3000}
-                row["trials"] = [trial | {"candidate": trial["candidate"] | {"verdict": "fail", "score": 0}} if i % 2
-                                 else trial for i, trial in enumerate(row["trials"]())].copy
-            text = page.html_report(comparison, rows)
+        for count, trials_of_each, told in ((1_200, 5, "Trials 1 to 5</th>"), (250, 300, "Trials 1 to 50</th>")):
+            comparison, pair = many_cases(count, 1, trials_of_each, "\U0001f600" * 3000)
+            for side in pair.candidate.trials:
+                side[1::2] = [trial._replace(score=0) for trial in side[1::2]]
+            text = page.html_report(comparison, pair)
             self.assertLess(len(text.encode()), 6_000_000)
             self.assertIn(told, text)
 
     def test_what_does_not_open_is_said(self):
-        comparison, rows = many_cases(60, 1)
-        for row in rows:
-            row["input"] = {"text": "<" * 4000}
+        comparison, pair = many_cases(60, 1, asked="<" * 4000)
         with mock.patch.object(page, "OPENED_BYTES", 100_000):
-            text = page.html_report(comparison, rows)
+            text = page.html_report(comparison, pair)
         self.assertIn("the last of these cases do not open;", text)
         self.assertEqual(text.count('<tr id="case-') + text.count("<details><summary><bdi>case-"), 60)
         self.check(text)

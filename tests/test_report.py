@@ -3,7 +3,7 @@
     $ python3 -m unittest tests.test_report
 
 The comparison here is made up: seven cases of six sources, three trials each, in figures easy to tell apart. Its two
-run records are graded by harness.py, so that the page's panel is made from real ones.
+run records are graded by harness.py, so that the page's trials are real ones.
 """
 
 import contextlib
@@ -19,6 +19,8 @@ from unittest import mock
 
 from core import files
 from core.files import clean
+from core import trials
+from core.trials import ComparedCase, Pair, Side, Trial
 import harness
 import report
 from views import page, text as text_view, words as wording
@@ -77,10 +79,10 @@ def write_runs(folder):
     return paths
 
 
-def panel():
+def pair_of_runs():
     with tempfile.TemporaryDirectory() as folder:
         cases, left, right, _ = write_runs(folder)
-        return page.record_panel(harness.read_record(left), harness.read_record(right), harness.load_cases(cases))
+        return trials.from_records(harness.read_record(left), harness.read_record(right), harness.load_cases(cases))
 
 
 def sample():
@@ -188,8 +190,8 @@ HOSTILE = ["[net]vpn|wifi|dns", "<b>c</b>\nline2", "`code` ``", "<script>alert(1
 
 
 def hostile():
-    """Return a comparison and panel in which every name is hostile."""
-    comparison, rows = sample(), []
+    """Return a comparison and a pair in which every name is hostile."""
+    comparison = sample()
     comparison["cases"] = [{"case_id": name, "baseline": 0.5, "candidate": 0.5 + (i % 5 - 2) / 4,
                             "source": HOSTILE[i - i % 2], "difference": (i % 5 - 2) / 4, "by_chance": 0.5}
                            for i, name in enumerate(HOSTILE)]
@@ -208,33 +210,28 @@ def hostile():
         {"case_id": name, "passed": 0, "trials": 1}]} for name in HOSTILE]
     for key in ("verdict", "reason", "gate", "gate_reason", "interval_method"):
         comparison["decision"][key] = HOSTILE[3]
-    for i, name in enumerate(HOSTILE):
-        failed = {"verdict": "fail", "score": 0, "output": name, "error": None, "raw": name, "graders": {name: True},
-                  "explanation": name}
-        cut_off = failed | {"verdict": "incomplete", "score": None, "error": name, "raw": {name: name}, "graders": {}}
-        rows.append({"case_id": name, "source": HOSTILE[i - i % 2], "tags": [(name, name)],
-                     "input": {"text": name}, "expected": name, "trials": [
-                         {"seed": name, "baseline": cut_off if i % 2 else failed, "candidate": failed}].copy})
-    return comparison, rows
+    cases = [ComparedCase(name, HOSTILE[i - i % 2], ((name, name),), {"text": name}, name)
+             for i, name in enumerate(HOSTILE)]
+    sides = [Side({"name": name}, [[Trial(name, None if i % 2 else 0, name if i % 2 else None, name, {}, None, name)]
+                                   for i, name in enumerate(HOSTILE)], []) for name in HOSTILE[:2]]
+    return comparison, Pair(cases, *sides, (0, 1), {}, [])
 
 
-def many_cases(count, changed_every, trials=5):
-    """Return a comparison and panel of `count` cases, every so many of which changed by a trial."""
-    comparison, rows, changed = sample(), [], []
+def many_cases(count, changed_every, trials_of_each=5, asked=None):
+    """Return a comparison and a pair of `count` cases, every so many of which changed by a trial."""
+    comparison = sample()
+    cases = [ComparedCase(f"case-{i}", f"source-{i // 5}", (("half", f"{i % 2}"),),
+                          {"text": asked or f"message {i} " * 20}, EXPECTED) for i in range(count)]
+    before, after = [], []
     for i in range(count):
-        moved = i % changed_every == 0
-        right = {"verdict": "pass", "score": 1, "output": {"category": "billing", "at": i}, "error": None, "raw": None,
-                 "graders": {"category": True}, "explanation": None}
-        wrong = right | {"verdict": "fail", "score": 0, "output": {"category": "delivery", "at": i}}
-        rows.append({"case_id": f"case-{i}", "source": f"source-{i // 5}", "input": {"text": f"message {i} " * 20},
-                     "tags": [("half", f"{i % 2}")], "expected": EXPECTED, "trials": [
-                         {"seed": 1001 + t, "baseline": right, "candidate": wrong if moved and t == 0 else right}
-                         for t in range(trials)].copy})
-        if moved:
-            changed.append({"case_id": f"case-{i}", "baseline": 1.0, "candidate": 1 - 1 / trials,
-                            "source": f"source-{i // 5}", "difference": -1 / trials, "by_chance": 1.0})
-    comparison["cases"] = changed
-    return comparison, rows
+        right = Trial(1001, 1, None, {"category": "billing", "at": i}, {}, None, "category passes")
+        wrong = right._replace(score=0, output={"category": "delivery", "at": i})
+        before.append([right._replace(seed=1001 + t) for t in range(trials_of_each)])
+        after.append([wrong, *before[-1][1:]] if i % changed_every == 0 else before[-1])
+    comparison["cases"] = [
+        {"case_id": f"case-{i}", "baseline": 1.0, "candidate": 1 - 1 / trials_of_each, "source": f"source-{i // 5}",
+         "difference": -1 / trials_of_each, "by_chance": 1.0} for i in range(0, count, changed_every)]
+    return comparison, Pair(cases, Side({}, before, []), Side({}, after, []), (0, 1), {}, [])
 
 
 SCRIPT = "<script>alert(1)</script>\x1b[31m"
@@ -764,11 +761,10 @@ class CommandTest(unittest.TestCase):
 
 class RulesTest(unittest.TestCase):
     def test_a_comparison_is_not_changed_by_reporting_it(self):
-        comparison, rows = sample(), [{**row, "trials": row["trials"]()} for row in panel()]
-        before = copy.deepcopy((comparison, rows))
-        text_report(comparison), markdown_report(comparison)
-        page.html_report(comparison, [{**row, "trials": row["trials"].copy} for row in rows])
-        self.assertEqual((comparison, rows), before)
+        comparison, pair = sample(), pair_of_runs()
+        before = copy.deepcopy((comparison, pair))
+        text_report(comparison), markdown_report(comparison), page.html_report(comparison, pair)
+        self.assertEqual((comparison, pair), before)
 
     def test_no_text_of_a_forged_comparison_reaches_a_view_as_it_is(self):
         comparison = forged(sample())

@@ -616,10 +616,11 @@ class RecordsTest(unittest.TestCase):
         for case_id, row in verdicts.items():
             for trial, verdict in enumerate(row, start=1):
                 result = {"case_id": case_id, "split": "dev", "trial": trial, "seed": seeds[trial - 1],
-                          "verdict": verdict, "metadata": {"prompt_eval_count": 30, "eval_count": 4},
+                          "verdict": verdict, "graders": {"x": verdict == "pass"}, "metadata": {"prompt_eval_count": 30, "eval_count": 4},
                           "elapsed_s": 0.5, "at": "now"}
                 result |= {"output": {"x": 1}} if verdict != "incomplete" else {
-                    "error": {"type": "TruncatedReply", "message": "cut"}, "metadata": {}, "elapsed_s": None}
+                    "error": {"type": "TruncatedReply", "message": "cut"}, "metadata": {"reply": "{"},
+                    "graders": {}, "elapsed_s": None}
                 results.append(result)
         system = {"name": name, "version": "1", "mode": "replay", "model": None, "prompt": "p", "tools": None,
                   "index": None, "other": "x"}
@@ -637,11 +638,11 @@ class RecordsTest(unittest.TestCase):
         candidate = self.record("new", {"a": ("pass", "pass"), "b": ("fail", "pass")}, log=None,
                                 shards=[{"name": f"{i}.jsonl", "sha256": "ef", "shard": f"{i}/2"} for i in (1, 2)])
         pair = trials.from_records(baseline, candidate, self.case_set)
-        self.assertEqual(pair.cases, [trials.ComparedCase("b", "s", (("lang", "en"), ("variant", "typo"))),
-                                      trials.ComparedCase("a", None, ())])
+        self.assertEqual(pair.cases, [trials.ComparedCase("b", "s", (("lang", "en"), ("variant", "typo")), {}, {}),
+                                      trials.ComparedCase("a", None, (), {}, {})])
         self.assertEqual(pair.baseline.trials[0], [
-            Trial(1001, None, "TruncatedReply", None, {}, "now"),
-            Trial(1002, 1, None, {"x": 1}, {"latency_s": 0.5, "tokens": 34}, "now")])
+            Trial(1001, None, "TruncatedReply", None, {}, "now", 'cut\n{"reply": "{"}'),
+            Trial(1002, 1, None, {"x": 1}, {"latency_s": 0.5, "tokens": 34}, "now", "x passes")])
         self.assertEqual([[trial.score for trial in row] for row in pair.candidate.trials], [[0, 1], [1, 1]])
         self.assertEqual(" ".join(pair.baseline.description), "name version mode model prompt tools index")
         self.assertEqual([side.description["name"] for side in pair.sides], ["old", "new"])

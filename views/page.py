@@ -10,7 +10,6 @@ stand there without it, too.
 
 import base64
 import difflib
-import functools
 import hashlib
 import pkgutil
 import re
@@ -21,7 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
-from harness import CaseSet
+from core.trials import ComparedCase, Pair, Score, Trial
 from views.words import (MOST_ROWS, NOT_MEASURED, SIDES, Draw, Scale, Story, Table, TableRow, Words, ends_of, sentence)
 
 OPENED_BYTES = 2_500_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -38,59 +37,6 @@ def _file(name: str) -> str:
 
 
 PAGE, STYLE, SCRIPT = _file("page.html"), _file("page.css"), _file("page.js")
-
-# === The panel: every trial of every case ===
-
-# A row a case: {"case_id", "source", "tags", "input", "expected", "trials"}; what is not known is None. `trials` is a
-# function, for most cases of a large panel are not shown; it returns in order {"seed", "baseline", "candidate"}. A side
-# that lacks the trial is None, else {"verdict", "score", "output", "error", "raw", "graders", "explanation"}: verdict
-# pass, fail or incomplete, None where the score (within score_range) is neither; error and explanation (what the grader
-# said about the score) a text or None; output, and raw (the reply as it came), any JSON value; graders {name: true or
-# false}.
-
-
-def record_panel(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet) -> list[dict[str, Any]]:
-    """Return the panel of two run records that harness.compare accepts, in the case file's order."""
-    results: dict[str, list[tuple[dict[str, Any], ...]]] = {}
-    others = {(row["case_id"], row["trial"]): row for row in candidate["results"]}
-    for row in baseline["results"]:
-        results.setdefault(row["case_id"], []).append((row, others[row["case_id"], row["trial"]]))
-    return [{"case_id": case.id, "source": case.tags.get("source"), "input": case.input, "expected": case.expected,
-             "tags": [(tag, value) for tag, value in case.tags.items() if tag != "source"],
-             "trials": functools.partial(_record_trials, results[case.id])}
-            for case in case_set.cases if case.id in results]
-
-
-def _record_trials(rows: Sequence[tuple[dict[str, Any], ...]]) -> list[dict[str, Any]]:
-    def outcome(row: dict[str, Any]) -> dict[str, Any]:
-        return {"verdict": row["verdict"], "score": int(row["verdict"] == "pass"), "output": row.get("output"),
-                "error": "{type}: {message}".format(**row["error"]) if "error" in row else None,
-                "raw": row["metadata"] or None, "graders": row["graders"], "explanation": None}
-
-    return [{"seed": left.get("seed"), "baseline": outcome(left), "candidate": outcome(right)} for left, right in rows]
-
-
-def pair_panel(pair: Any) -> list[dict[str, Any]]:
-    """Return the panel of a trials.Pair as it was read, unscored trials included; trials of one seed share a column."""
-    passes = all(trial.score in (0, 1, None) for side in pair.sides for trials in side.trials for trial in trials)
-    return [{"case_id": case.id, "source": case.source, "tags": case.tags, "input": case.input, "expected": None,
-             "trials": functools.partial(_pair_trials, passes, *sides)}
-            for case, *sides in zip(pair.cases, *(side.trials for side in pair.sides), strict=True)]
-
-
-def _pair_trials(passes: bool, *sides: Sequence[Any]) -> list[dict[str, Any]]:
-    def outcome(trial: Any) -> dict[str, Any] | None:
-        if trial is None:
-            return None
-        verdict = "incomplete" if trial.score is None else ("pass" if trial.score else "fail") if passes else None
-        return {"verdict": verdict, "score": trial.score, "output": trial.output, "error": trial.reason, "raw": None,
-                "graders": {}, "explanation": trial.explanation}
-
-    left, right = ({i if trial.seed is None else f"{trial.seed}": trial for i, trial in enumerate(side)}
-                   for side in sides)
-    return [{"seed": seed if isinstance(seed, str) else None, "baseline": outcome(left.get(seed)),
-             "candidate": outcome(right.get(seed))} for seed in {**left, **right}]
-
 
 # === Cells and rows ===
 
@@ -291,36 +237,59 @@ def _address(case_id: str) -> str:
     return "case-" + quote(case_id, safe="", errors="surrogatepass")
 
 
-class _Panel:
-    """The cases' rows, as long as the page's budgets for opened cases and for marking differences last."""
+Matched = list[tuple[str | None, Trial | None, Trial | None]]  # seed, baseline's trial, candidate's; None: none
 
-    def __init__(self, words: Words, panel: Sequence[dict[str, Any]], marker: _Marker):
+
+def _matched(*sides: Sequence[Trial]) -> Matched:
+    """Return the trials of a case side by side: those of one seed, or without seeds of one place."""
+    left, right = ({i if trial.seed is None else f"{trial.seed}": trial for i, trial in enumerate(side)}
+                   for side in sides)
+    return [(seed if isinstance(seed, str) else None, left.get(seed), right.get(seed)) for seed in {**left, **right}]
+
+
+class _Panel:
+    """The cases' rows, as long as the page's budgets for opened cases and for marking differences last.
+
+    Their trials are those of the pair as it was read, unscored ones included; most cases of a large one are not shown.
+    """
+
+    def __init__(self, words: Words, pair: Pair | None, marker: _Marker):
         self.words, self.marker, self.span = words, marker, (words.high - words.low) or 1
         self.drop, self.room, self.link_room = words.all["missing"] == "drop", OPENED_BYTES, LINKED_BYTES
         self.changed = {case["case_id"]: case for case in words.changed}
         out = {row["case_id"] for row in words.all["excluded"]}
-        self.known = {row["case_id"]: row for row in panel if row["case_id"] not in out}
+        sides = [side.trials for side in pair.sides] if pair else []
+        self.passes = all(trial.score in (0, 1, None) for side in sides for trials in side for trial in trials)
+        self.known = {case.id: (case, both) for case, *both in zip(pair.cases, *sides, strict=True)
+                      if case.id not in out} if pair else {}
         self.same = [case_id for case_id in self.known if case_id not in self.changed]
         first, self.between, last = ends_of(list(self.changed), MOST_ROWS)
         shown = [*first, *last, *self.same[:MOST_ROWS]]
-        self.rows = {case_id: {**row, "trials": row["trials"]()} for case_id in shown
-                     if (row := self.known.get(case_id))}
-        self.trials = min(max((len(row["trials"]) for row in self.rows.values()), default=0), DRAWN_TRIALS)
-        figures = [self.changed.get(case_id) or self.steady(self.rows[case_id]) for case_id in shown]
+        self.trials = {case_id: _matched(*self.known[case_id][1]) for case_id in shown if case_id in self.known}
+        self.drawn = min(max(map(len, self.trials.values()), default=0), DRAWN_TRIALS)
+        figures = [self.changed.get(case_id) or self.steady(self.known[case_id][1][0]) for case_id in shown]
         self.cells = dict(zip(shown, words.case_cells(figures), strict=True))
         self.members: dict[Any, list[str]] = {}  # the cases of each source, and of each slice, worst first
         for case_id in (*self.changed, *self.same):
-            row = self.known.get(case_id)
-            for key in (row["source"], *row["tags"]) if row else ():
-                self.members.setdefault(key, []).append(case_id)
+            if case_id in self.known:
+                case = self.known[case_id][0]
+                for key in (case.source, *case.tags):
+                    self.members.setdefault(key, []).append(case_id)
+
+    def verdict(self, trial: Trial) -> str:
+        """Return pass, fail or incomplete, nothing for a trial whose score is neither."""
+        return "incomplete" if trial.score is None else "" if not self.passes else "pass" if trial.score else "fail"
+
+    def score(self, trial: Trial | None) -> Score | None:
+        """Return a trial's score; an incomplete trial has not passed and counts 0, unless such trials are left out."""
+        return None if trial is None else 0 if trial.score is None and not self.drop else trial.score
 
     def moved(self, case_id: str) -> float:
         return self.changed[case_id]["difference"] if case_id in self.changed else 0
 
-    def steady(self, row: dict[str, Any]) -> dict[str, Any]:
+    def steady(self, trials: Sequence[Trial]) -> dict[str, Any]:
         """Return the figures of a case that did not change: its mean score, the same on both sides."""
-        scores = [trial["baseline"]["score"] for trial in row["trials"] if trial["baseline"]]
-        scores = [score for score in scores if score is not None] if self.drop else [score or 0 for score in scores]
+        scores = [score for score in map(self.score, trials) if score is not None]
         share = float(sum(scores) / len(scores)) if scores else None
         return {"baseline": share, "candidate": share, "difference": 0, "by_chance": None}
 
@@ -337,97 +306,91 @@ class _Panel:
 
     def case(self, case_id: str) -> str:
         """Return a case's table row. It opens while the budget lasts."""
-        row, moved = self.rows.get(case_id), self.moved(case_id)
+        moved, trials = self.moved(case_id), self.trials.get(case_id, [])
         name, anchor = f"<bdi>{_esc(case_id)}</bdi>", f' id="{_esc(_address(case_id))}"'
-        if row and self.room > 0:
-            inner = self.inside(row, anchor)
+        case = self.known[case_id][0] if case_id in self.known else ComparedCase(
+            case_id, self.changed[case_id]["source"], ())
+        if trials and self.room > 0:
+            inner = self.inside(case, trials, anchor)
             self.room -= len(inner.encode())
             name, anchor = _folded(name, inner), ""
+        seen = [[self.verdict(trial) for trial in side if trial] for side in list(zip(*trials, strict=True))[1:]]
         flags = ["worse" if moved < 0 else "better" if moved else "same"]
-        tags, source = (row["tags"], row["source"]) if row else ((), self.changed[case_id]["source"])
-        trials = row["trials"] if row else []
-        seen = {(side, trial[side]["verdict"]) for trial in trials for side in SIDES if trial[side]}
-        flags += ["unsteady"] * ({("candidate", "pass"), ("candidate", "fail")} <= seen)
-        flags += ["incomplete"] * ("incomplete" in {verdict for _, verdict in seen})
-        slices = escape("\n".join(clean(f"{tag}: {value}") for tag, value in tags))
-        about = f'data-f="{" ".join(flags)}" data-d="{moved:.4g}" data-t="{slices}" data-s="{_esc(source or "")}"'
+        flags += ["unsteady"] if seen and {"pass", "fail"} <= set(seen[1]) else []
+        flags += ["incomplete"] if any("incomplete" in side for side in seen) else []
+        slices = escape("\n".join(clean(f"{tag}: {value}") for tag, value in case.tags))
+        about = f'data-f="{" ".join(flags)}" data-d="{moved:.4g}" data-t="{slices}" data-s="{_esc(case.source or "")}"'
         bar = (f'<rect class="{"up" if moved > 0 else "down"}" x="{50 + 50 * min(moved / self.span, 0):.2f}%" y="9" '
                f'height="12" width="{50 * abs(moved) / self.span:.2f}%"/>') * bool(moved)
         before, after, difference, chance = self.cells[case_id]
-        return (f'<tr{anchor} {about}><th scope="row">{name}</th>' + (f"<td>{self.strip(row)}</td>" if row else "")
+        return (f'<tr{anchor} {about}><th scope="row">{name}</th>'
+                + (f"<td>{self.strip(trials)}</td>" if trials else "")
                 + _cell("~", before) + _cell("~", after) + '<td class="plot wide"><svg class="fill" aria-hidden="true">'
                 + f'{bar}<line class="zero" x1="50%" x2="50%" y1="0" y2="100%"/></svg></td>'
                 + _cell("#", difference, _sign(moved)) + _cell("~", chance if moved else "") + "</tr>")
 
-    def strip(self, row: dict[str, Any]) -> str:
+    def strip(self, trials: Matched) -> str:
         """Return all trials of a case: the baseline's line above the candidate's, a seed a column."""
         paths = dict.fromkeys(("won", "lost", *TRIAL_MARKS, "score"), "")
         told: dict[str, list[str]] = {side: [] for side in SIDES}
-        for i, trial in enumerate(row["trials"][:self.trials]):
-            # An incomplete trial has not passed: it counts as 0, unless such trials are left out.
-            before, after = (outcome and (outcome["score"] if outcome["score"] is not None or self.drop else 0)
-                             for outcome in (trial[side] for side in SIDES))
+        for i, (_, *both) in enumerate(trials[:self.drawn]):
+            before, after = map(self.score, both)
             if before is not None and after is not None and before != after:
                 paths["won" if after > before else "lost"] += f"M{14 * i + .5},0h13v28h-13z"
-            for side, y in zip(SIDES, (7, 21), strict=True):
-                outcome = trial[side]
-                if outcome and outcome["verdict"]:
-                    paths[outcome["verdict"]] += TRIAL_MARKS[outcome["verdict"]].format(x=14 * i + 7, y=y)
-                elif outcome:
-                    height = 1 + 11 * float(outcome["score"] - self.words.low) / self.span
+            for side, trial, y in zip(SIDES, both, (7, 21), strict=True):
+                if trial is None:
+                    continue
+                if verdict := self.verdict(trial):
+                    paths[verdict] += TRIAL_MARKS[verdict].format(x=14 * i + 7, y=y)
+                else:
+                    height = 1 + 11 * (float(trial.score or 0) - self.words.low) / self.span
                     paths["score"] += f"M{14 * i + 7},{y + 6}v-{height:.1f}"
-                told[side] += [outcome["verdict"] or self.words.plain(float(outcome["score"]))] if outcome else []
+                told[side].append(verdict or self.words.plain(float(trial.score or 0)))
         title = "; ".join(f"{side}: " + ", ".join(f"{len(list(same))} {verdict}" for verdict, same in groupby(verdicts))
                           for side, verdicts in told.items())
         drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
-        width = 14 * self.trials
+        width = 14 * self.drawn
         return (f'<svg class="strip" width="{min(width, 420)}" viewBox="0 0 {width} 28" role="img">'
                 f"<title>{title}</title>{drawn}</svg>")
 
-    def inside(self, row: dict[str, Any], anchor: str) -> str:
+    def inside(self, case: ComparedCase, trials: Matched, anchor: str) -> str:
         """Return what a case was: its tags, input, what was expected, and each trial's outcomes side by side."""
-        about = [f"source: {row['source']}"] * bool(row["source"]) + [f"{tag}: {value}" for tag, value in row["tags"]]
+        about = [f"source: {case.source}"] if case.source else []
+        about += [f"{tag}: {value}" for tag, value in case.tags]
         given = f'<p class="soft">{_esc(" · ".join(about))} <a href="#{anchor[5:-1]}">link to this case</a></p>'
-        given += "".join(f"<p><b>{key.capitalize()}</b></p><pre>{escape(_shown(row[key]))}</pre>"
-                         for key in ("input", "expected") if row[key] is not None)
+        given += "".join(f"<p><b>{name}</b></p><pre>{escape(_shown(value))}</pre>" for name, value in (
+            ("Input", case.input), ("Expected", case.expected)) if value is not None)
         body, recorded = "", False
-        for number, trial in enumerate(row["trials"], start=1):
-            seed = "" if trial["seed"] is None else f"<small>seed {_esc(trial['seed'])}</small>"
-            sides = [trial[side] for side in SIDES]
-            texts = [_shown(side and side["output"]) for side in sides]
+        for number, (seed, *both) in enumerate(trials, start=1):
+            texts = [_shown(trial and trial.output) for trial in both]
             recorded = recorded or any(texts)
-            cells = "".join(map(self.outcome, sides, self.marker.beside(*texts)))
-            body += f'<tr><th scope="row">{number}{seed}</th>{cells}</tr>'
+            cells = "".join(map(self.outcome, both, self.marker.beside(*texts)))
+            small = "" if seed is None else f"<small>seed {_esc(seed)}</small>"
+            body += f'<tr><th scope="row">{number}{small}</th>{cells}</tr>'
         told = "what differs between two outputs is marked" if recorded else "their outputs were not recorded"
         return (f'<div class="in"{anchor}>{given}<table class="trials"><caption>Trials; {told}</caption><thead><tr>'
                 f'{_heads("Trial", "Baseline", "Candidate")}</tr></thead><tbody>{body}</tbody></table></div>')
 
-    def outcome(self, outcome: dict[str, Any] | None, marked: str) -> str:
-        """Return the cell of one trial of one side."""
-        if outcome is None:
+    def outcome(self, trial: Trial | None, marked: str) -> str:
+        """Return the cell of one trial of one side: its verdict or score, what was said of it, its output."""
+        if trial is None:
             return "<td>no such trial</td>"
-        verdict = outcome["verdict"]
-        said = outcome["error"] or ", ".join(
-            f"{name} {'passes' if good else 'fails'}" for name, good in outcome["graders"].items())
-        shown = _mark(verdict) if verdict else f"score {self.words.plain(float(outcome['score']))}"
-        raw = escape(_shown(outcome["raw"])) if verdict == "incomplete" else ""
-        why = f'<p class="why">{escape(_shown(outcome["explanation"]))}</p>' * bool(outcome["explanation"])
-        return f"<td><p>{shown}{f': {_esc(said)}' if said else ''}</p>{why}" + "".join(
-            f"<pre>{text}</pre>" for text in (marked, raw) if text) + "</td>"
+        verdict = self.verdict(trial)
+        shown = _mark(verdict) if verdict else f"score {self.words.plain(float(trial.score or 0))}"
+        said = "".join(f": {escape(_shown(text))}" for text in (trial.reason, trial.explanation) if text)
+        return f'<td><p class="said">{shown}{said}</p>{f"<pre>{marked}</pre>" if marked else ""}</td>'
 
     def table(self, caption: str, cases: Sequence[str]) -> str:
         """Return a table of these cases, nothing where there are none."""
-        width = max(84, min(14 * self.trials, 420) + 14)
-        strips = (f'<th scope="col" style="width:{width}px">Trials 1 to {self.trials}</th>') * bool(self.trials)
+        width = max(84, min(14 * self.drawn, 420) + 14)
+        strips = f'<th scope="col" style="width:{width}px">Trials 1 to {self.drawn}</th>' * bool(self.drawn)
         head = (_heads("Case") + strips + _heads("~baseline", "~candidate")
                 + '<th scope="col" class="wide middle">← worse, better →</th>' + _heads("#difference", "~by chance"))
         return _framed(caption, head, "".join(map(self.case, cases)), "panel") * bool(cases)
 
     def tables(self) -> str:
         """Return the changed cases, worst first, and those that did not change."""
-        scored = any(trial[side] and not trial[side]["verdict"] for row in self.rows.values() for trial in row["trials"]
-                     for side in SIDES)
-        out = (", ".join(map(_mark, TRIAL_MARKS)) + ", other scores as columns of their height" * scored
+        out = (", ".join(map(_mark, TRIAL_MARKS)) + ", other scores as columns of their height" * (not self.passes)
                + ": the baseline’s trials above, the candidate’s with the same seeds below; a tinted column is a pair "
                "that differs. Open a case to read it." if self.known else "A comparison does not hold the trials "
                "themselves: compare.py --html, or report.py with --runs, shows them here.")
@@ -469,9 +432,12 @@ def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened 
         kind=story.verdict * (story.verdict in ("better", "worse")), style=STYLE, script=SCRIPT, version=TOOL_VERSION)
 
 
-def html_report(comparison: dict[str, Any], panel: Sequence[dict[str, Any]] = (),
-                manifests: Sequence[dict[str, Any]] = ()) -> str:
-    """Return a comparison as one HTML page, with the trials of a panel and the two run records' manifests if given."""
+def html_report(comparison: dict[str, Any], pair: Pair | None = None, manifests: Sequence[dict[str, Any]] = ()) -> str:
+    """Return a comparison as one HTML page.
+
+    It shows every trial of the pair that the comparison was made from, and the settings of the two run records'
+    manifests, where these are given.
+    """
     words, marker = Words(comparison, manifests), _Marker()
-    rows = _Panel(words, panel, marker)
+    rows = _Panel(words, pair, marker)
     return story_html(words.story(), {"change": _change(words, marker), "cases": rows.tables()}, rows.opened)

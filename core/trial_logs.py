@@ -2,7 +2,7 @@
 
     $ printf '{"task_id": "c1", "seed": 0, "config": "%s", "score": 1}\\n' v1 v2 > t.jsonl
     $ python3 -c "from core import trial_logs as t; print(t.read_trial_logs([(None, 't.jsonl')], 'v1', 'v2').cases)"
-    [ComparedCase(id='c1', source=None, tags=(), input=None)]
+    [ComparedCase(id='c1', source=None, tags=(), input=None, expected=None)]
 
 `read_trial_logs` gives a trials.Pair. `check_row` holds the rules of a row, `Known` those of rows among themselves;
 collector.py refuses by the same. Reads the files it is given, writes none, prints nothing.

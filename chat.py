@@ -14,7 +14,6 @@ what the server refuses (RunError) stops the run at once.
 
 import base64
 import contextlib
-import email.utils
 import hashlib
 import http.client
 import json
@@ -26,7 +25,7 @@ import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.files import RunError, parse_json, print_stderr
 from harness import Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
@@ -51,7 +50,7 @@ class TruncatedReply(Incomplete): ...  # cut off at the token limit before it wa
 class NotLoaded(Incomplete): ...  # empty with done_reason "load": the model was loaded and nothing was generated
 class EmptyReply(Incomplete): ...  # no text
 class Declined(Incomplete): ...  # a refusal of the model, or a content filter, in place of an answer
-class ThinkingLeaked(Incomplete): ...  # thinking text stands in the answer
+class ThinkingLeaked(Incomplete): ...  # thinking text is in the answer
 class NotJSON(Incomplete): ...  # prose, or JSON inside a fence, where the task wants JSON
 class WrongSchema(Incomplete): ...  # JSON, and not what the task takes
 
@@ -80,25 +79,9 @@ def server_address(text: str, variable: str = "OLLAMA_HOST") -> tuple[str, str, 
     return scheme or "http", host.strip("[]") or "127.0.0.1", number, path and f"/{path}"
 
 
-def retry_seconds(text: str) -> float | None:
-    """Return the seconds that a Retry-After header asks for, as a number or a date; None where it is neither.
-
-    >>> retry_seconds("120"), retry_seconds("Thu, 01 Jan 1970 00:00:00 GMT"), retry_seconds("soon")
-    (120.0, 0.0, None)
-    """
-    if re.fullmatch("[0-9]{1,9}", text):
-        return float(text)
-    with contextlib.suppress(ValueError, TypeError):
-        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
-    return None
-
-
-class _Response(http.client.HTTPResponse):
-    def _read_next_chunk_size(self) -> int:
-        size: int = super()._read_next_chunk_size()  # type: ignore[misc]
-        if size < 0:  # -1 would be read as: all there is
-            raise http.client.HTTPException(f"a chunk of {size} bytes")
-        return size
+def _shut_down(opened: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(opened, socket.SHUT_RDWR)
 
 
 class Server:
@@ -116,38 +99,31 @@ class Server:
         self.name = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
         basic = base64.b64encode(login.encode()).decode()
         said = f"Bearer {key}" if key else f"Basic {basic}" if at else None
-        self.headers = _told({"Content-Type": "application/json", "Authorization": said})
-        secrets = {form for secret in (key, login, *login.split(":", 1), basic) if secret
-                   for form in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1])}
-        forms = [re.escape(form) if len(form) > 7 else rf"(?<!\w){re.escape(form)}(?!\w)"
-                 for form in sorted(secrets, key=len, reverse=True)]
-        self._secret = re.compile("|".join(forms) or "(?!)")
+        self.headers = _drop_none({"Content-Type": "application/json", "Authorization": said})
+        secrets = {key, login, login.partition(":")[2], basic} - {""}
+        forms = {form for secret in secrets
+                 for form in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1])}
+        self._secret = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))) or "(?!)")
 
     def _exchange(self, path: str, data: str | None, timeout_s: float) -> tuple[http.client.HTTPResponse, bytes]:
         """Return a response and its whole body; raise OSError, HTTPException or ValueError where there is none."""
         kind = http.client.HTTPSConnection if self.scheme == "https" else http.client.HTTPConnection
-        connection, late = kind(self.host, self.port, timeout=timeout_s), threading.Event()
-        opened: list[socket.socket] = []
-
-        def give_up() -> None:  # a socket's own timeout begins anew with every byte that drips in
-            late.set()
-            with contextlib.suppress(OSError, IndexError):
-                socket.socket.shutdown(opened[0], socket.SHUT_RDWR)
-
-        watch = threading.Timer(timeout_s, give_up)
-        watch.daemon = True
-        watch.start()
+        connection, began = kind(self.host, self.port, timeout=timeout_s), time.monotonic()
         try:
-            connection.response_class = _Response
             connection.connect()
-            opened.append(connection.sock)
-            connection.request("GET" if data is None else "POST", self.path + path, data, self.headers)
-            with connection.getresponse() as response:
-                content = response.read(LARGEST_REPLY + 1)
+            # The socket's own timeout begins anew with every byte that comes.
+            watch = threading.Timer(timeout_s, _shut_down, [connection.sock])
+            watch.daemon = True
+            watch.start()
+            try:
+                connection.request("GET" if data is None else "POST", self.path + path, data, self.headers)
+                with connection.getresponse() as response:
+                    content = response.read(LARGEST_REPLY + 1)
+            finally:
+                watch.cancel()
         finally:
-            watch.cancel()
             connection.close()
-            if late.is_set():  # what was read ends where the time did
+            if time.monotonic() - began >= timeout_s:  # what was read ends where the time did
                 raise TimeoutError
         if len(content) > LARGEST_REPLY:
             raise ValueError(f"a reply of more than {LARGEST_REPLY:,} bytes")
@@ -181,8 +157,9 @@ class Server:
         if response.status in (404, 405) and not known:
             return {}
         if response.status in BUSY and not REFUSED.search(words):
-            pause = retry_seconds(response.getheader("Retry-After", ""))
-            raise Unavailable(f"{self.name}: {response.status} {words[:200]}", pause)
+            pause = response.getheader("Retry-After", "")
+            raise Unavailable(f"{self.name}: {response.status} {words[:200]}",
+                              float(pause) if re.fullmatch("[0-9]{1,9}", pause) else None)
         if response.status != 200:
             raise RunError(f"{self.name}{path} answers {response.status}: {words[:300]}; correct model, options or key")
         if not isinstance(value, dict) or wrong is not None:
@@ -198,7 +175,14 @@ class Server:
 # === A model with a prompt, whatever its server speaks ===
 
 
-Said = tuple[str, Any, Any, Any, dict[str, Any]]  # a reply: text, why it ended, tokens read, written, what is kept
+class Reply(NamedTuple):
+    """What a model replied, whatever the server's dialect."""
+
+    text: str
+    reason: Any  # why it ended
+    read: Any  # tokens
+    written: Any
+    kept: dict[str, Any]  # goes into the metadata as it is
 
 
 class Chat:
@@ -214,7 +198,7 @@ class Chat:
     seed_kept = True
     server: Server
     sent: Callable[[], dict[str, Any]]  # the request without messages and seed; RunError for an option that is none
-    ask: Callable[[list[dict[str, str]], int | None], Said]  # Unavailable where a reply is not whole
+    ask: Callable[[list[dict[str, str]], int | None], Reply]  # Unavailable where a reply is not whole
     facts: Any = None  # what the server tells of the model
 
     def __init__(self, model: str):
@@ -283,17 +267,17 @@ class Chat:
         messages = self.messages(case)
         began = time.monotonic()
         seed = None if "seed" in self.options else trial_seed(trial, case.id, self.seeds)
-        content, reason, read, written, kept = self.ask(messages, seed)
+        reply = self.ask(messages, seed)
         latency_s = round(time.monotonic() - began, 3)
-        metadata = {"server": self.server.name, "reply": content, "latency_s": latency_s, **kept}
-        if type(read) is type(written) is int:
-            metadata["tokens"] = read + written
-            prices = [self.options.get(key, 0) for key in PRICES]
-            if any(prices):
-                metadata["cost_usd"] = round((read * prices[0] + written * prices[1]) / 1e6, 9)
-        if warning := cut_warning(read, self.option("num_ctx"), messages):
+        metadata = {"server": self.server.name, "reply": reply.text, "latency_s": latency_s, **reply.kept}
+        if type(reply.read) is type(reply.written) is int:
+            metadata["tokens"] = reply.read + reply.written
+            if any(key in self.options for key in PRICES):
+                price_in, price_out = (self.options.get(key, 0) for key in PRICES)
+                metadata["cost_usd"] = round((reply.read * price_in + reply.written * price_out) / 1e6, 9)
+        if warning := cut_warning(reply.read, self.option("num_ctx"), messages):
             metadata["warning"] = warning
-        return Answer(self.read_answer(content, reason, metadata), metadata)
+        return Answer(self.read_answer(reply.text, reply.reason, metadata), metadata)
 
     def read_answer(self, content: str, reason: Any, metadata: dict[str, Any]) -> Any:
         """Return the answer in a reply: its text where the task takes text, else its JSON value.
@@ -315,7 +299,7 @@ class Chat:
              "or see that think is false"),
             (reason == "content_filter" or "refusal" in metadata, Declined, "a refusal or filter, and no answer"),
             (not content.strip(), EmptyReply, f"an empty reply with done_reason {reason!r}"),
-            (any(mark in content for mark in THINKING), ThinkingLeaked, "thinking text stands in the answer"),
+            (any(mark in content for mark in THINKING), ThinkingLeaked, "thinking text is in the answer"),
         ):
             if wrong:
                 raise kind(words, metadata)
@@ -349,10 +333,11 @@ def cut_warning(read: Any, context: Any, messages: Sequence[dict[str, str]]) -> 
 
 OLLAMA_TOP = ("think", "format", "keep_alive", "truncate", "shift")
 OLLAMA_OPTIONS = (  # a server takes others in silence, and ignores them
-    "num_keep num_predict top_k top_p min_p typical_p repeat_last_n temperature repeat_penalty presence_penalty "
-    "frequency_penalty stop num_ctx num_batch num_gpu main_gpu use_mmap num_thread").split()
-OLLAMA_KEPT = ("done_reason prompt_eval_count eval_count total_duration load_duration prompt_eval_duration "
-               "eval_duration").split()
+    "num_keep", "num_predict", "top_k", "top_p", "min_p", "typical_p", "repeat_last_n", "temperature", "repeat_penalty",
+    "presence_penalty", "frequency_penalty", "stop", "num_ctx", "num_batch", "num_gpu", "main_gpu", "use_mmap",
+    "num_thread")
+OLLAMA_KEPT = ("done_reason", "prompt_eval_count", "eval_count", "total_duration", "load_duration",
+               "prompt_eval_duration", "eval_duration")
 
 
 class Ollama(Chat):
@@ -372,17 +357,17 @@ class Ollama(Chat):
                 raise RunError(f"--system-option {key} is no option of Ollama's; it has {', '.join(OLLAMA_OPTIONS)}")
             if key not in PRICES + FIXED:
                 (top if key in OLLAMA_TOP else options)[key] = value
-        return _told(top) | {"options": _told(options)}
+        return _drop_none(top) | {"options": _drop_none(options)}
 
-    def ask(self, messages: list[dict[str, str]], seed: int | None) -> Said:
+    def ask(self, messages: list[dict[str, str]], seed: int | None) -> Reply:
         sent = self.sent()
         reply = self.server.request("/api/chat", {
-            **sent, "messages": messages, "options": sent["options"] | _told({"seed": seed})}, self.timeout_s)
+            **sent, "messages": messages, "options": sent["options"] | _drop_none({"seed": seed})}, self.timeout_s)
         message = reply["message"] if isinstance(reply.get("message"), dict) else {}
         if not isinstance(content := message.get("content"), str) or reply.get("done") is not True:
             raise self.server.not_whole(reply)
-        kept = _told({**{key: reply.get(key) for key in OLLAMA_KEPT}, "thinking": message.get("thinking") or None})
-        return content, reply.get("done_reason"), reply.get("prompt_eval_count"), reply.get("eval_count"), kept
+        kept = _drop_none({**{key: reply.get(key) for key in OLLAMA_KEPT}, "thinking": message.get("thinking") or None})
+        return Reply(content, reply.get("done_reason"), reply.get("prompt_eval_count"), reply.get("eval_count"), kept)
 
     def prepare(self) -> dict[str, Any]:
         """Return {"host", "version", "digest"} of server and manifest, and note what the model is.
@@ -431,11 +416,11 @@ class OpenAI(Chat):
         if form == "json_schema":
             form = {"type": form, form: {"name": "answer", "strict": True, "schema": self.schema}}
         elif isinstance(form, str):
-            form = _told({"type": form, "schema": self.schema if form == "json_object" else None})
-        return _told({"model": self.asked, "temperature": TEMPERATURE, **limit, **given, "response_format": form})
+            form = _drop_none({"type": form, "schema": self.schema if form == "json_object" else None})
+        return _drop_none({"model": self.asked, "temperature": TEMPERATURE, **limit, **given, "response_format": form})
 
-    def ask(self, messages: list[dict[str, str]], seed: int | None) -> Said:
-        reply = self.server.request("/chat/completions", self.sent() | _told({"messages": messages, "seed": seed}),
+    def ask(self, messages: list[dict[str, str]], seed: int | None) -> Reply:
+        reply = self.server.request("/chat/completions", self.sent() | _drop_none({"messages": messages, "seed": seed}),
                                     self.timeout_s)
         with contextlib.suppress(AttributeError, KeyError, IndexError, TypeError):
             choice, usage = reply["choices"][0], reply.get("usage") or {}
@@ -443,12 +428,12 @@ class OpenAI(Chat):
             content = message.get("content") or ""
             served = reply.get("model"), reply.get("system_fingerprint")
             self.first = self.first or served
-            kept = _told({"finish_reason": reason, "usage": usage, "served": served[0],
+            kept = _drop_none({"finish_reason": reason, "usage": usage, "served": served[0],
                           "system_fingerprint": served[1], "refusal": message.get("refusal"),
                           "thinking": message.get("reasoning_content") or message.get("reasoning"),
                           "warning": None if served == self.first else "not the first trial's model or fingerprint"})
             if isinstance(content, str) and isinstance(reason, str):
-                return content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), kept
+                return Reply(content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), kept)
         raise self.server.not_whole(reply)
 
     def prepare(self) -> dict[str, Any]:
@@ -459,7 +444,7 @@ class OpenAI(Chat):
         return {"host": self.server.name, "version": None}
 
 
-def _told(fields: dict[str, Any]) -> dict[str, Any]:
+def _drop_none(fields: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 

@@ -103,7 +103,9 @@ class Server:
         secrets = {key, login, login.partition(":")[2], basic} - {""}
         forms = {form for secret in secrets
                  for form in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1])}
-        self._secret = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))) or "(?!)")
+        self._secret = re.compile("|".join(  # a short one only as a word of its own: it may be "x" or "none"
+            re.escape(form) if len(form) > 7 else rf"(?<!\w){re.escape(form)}(?!\w)"
+            for form in sorted(forms, key=len, reverse=True)) or "(?!)")
 
     def _exchange(self, path: str, data: str | None, timeout_s: float) -> tuple[http.client.HTTPResponse, bytes]:
         """Return a response and its whole body; raise OSError, HTTPException or ValueError where there is none."""

@@ -6,7 +6,7 @@
     {"accepted": 1}
 
 POST /trials takes one JSON object, or NDJSON (curl --data-binary @rows.jsonl): all of it or nothing, a crash included.
-Rows are checked by the rules of trials.py and appended, one canonical line each; 202 is said once the disk has them.
+Rows are checked by the rules of trials.py and appended, one line each; 202 is answered once the disk has them.
 GET /health and GET /stats say how it goes. Refused, with {"error": why}: 400 a row that breaks a rule, 401 no token,
 404, 405, 408 a slow body, 409 a row that is there, 411 no length, 413 too long, 503 a disk that refuses.
 
@@ -45,14 +45,11 @@ from core.files import (
 from core.trial_logs import UNEXPLAINED, Known, Row, RowTwice, check_row, read_lines, score_bound
 from core.trials import Score
 
-FIELDS = ("task_id", "seed", "config", "score", "error", "cluster", "tags", "cost_usd", "latency_s", "tokens", "ts",
-          "input_sha256", "input", "output")
 METHODS = {"/trials": "POST", "/health": "GET", "/stats": "GET"}
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMEOUT = 10.0  # seconds for a whole head, then for a whole body
 MORE = b"\t"  # how a line begins that has more rows of its request behind it; to readers of JSON a tab is nothing
-MORE_BEFORE = b"\t\n"  # how it ended in logs of version 1.0.0
 
 
 class Refused(Exception):
@@ -82,8 +79,7 @@ def parse_body(body: bytes, score_range: tuple[Score, Score], ignore_input: bool
         if row.trial.reason == UNEXPLAINED:
             raise RunError(f"{where}: the score is null and there is no error; send the error beside it")
         known.add(row.config, row, where, where)
-        names = [name for name in FIELDS if name in value] + sorted(value.keys() - set(FIELDS))
-        posted.append((row, json_line({name: value[name] for name in names}), where))
+        posted.append((row, json_line({"task_id": value["task_id"], **value}), where))  # as every line of a log begins
     return posted
 
 
@@ -99,7 +95,7 @@ def finished(lines: bytes) -> int:
     end = len(lines)
     while end:
         start = lines.rfind(b"\n", 0, end - 1) + 1
-        if not (lines.startswith(MORE, start) or lines.endswith(MORE_BEFORE, start, end)):
+        if not lines.startswith(MORE, start):
             break
         end = start
     return end
@@ -121,11 +117,9 @@ class TrialLog(Appender):
             raise RunError(f"{self.path} is not UTF-8, and the rows added to it would be; save it as UTF-8")
         broken: list[tuple[str, str]] = []
         end = finished(lines)
-        whole, layered = lines.count(b"\n", 0, end), self.known.layer()
-        for where, value in read_lines(lines, self.path, broken):
+        for where, value in read_lines(lines[:end], self.path, broken):
             row = check_row(value, where, self.score_range)
-            known = self.known if int(where.rpartition(":")[2]) <= whole else layered
-            known.add(row.config, row, where, where)
+            self.known.add(row.config, row, where, where)
         if broken:
             raise RunError(f"{': '.join(broken[0])}; repair the log, or name another")
         return end
@@ -201,7 +195,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.rfile = io.BufferedReader(Timed(self.connection, self.timeout))  # for all of the head
+        self.timed = Timed(self.connection, self.timeout)  # the time for all of the head
+        self.rfile = io.BufferedReader(self.timed)
 
     def answer(self) -> None:
         try:
@@ -210,11 +205,10 @@ class Handler(BaseHTTPRequestHandler):
             status, reason, *headers = refused.args
             self._send(status, {"error": reason}, *headers)
             # Read on for a moment: to close on unread bytes resets the connection, and the answer may be lost.
-            deadline = time.monotonic() + 1
-            self.connection.settimeout(1)
+            self.timed.deadline = time.monotonic() + 1
             with suppress(OSError):  # the client has gone
                 self.connection.shutdown(socket.SHUT_WR)
-                while self.connection.recv(65536) and time.monotonic() < deadline:
+                while self.timed.read(65536):
                     pass
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer
@@ -255,7 +249,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(400, "Content-Length is not one whole number")
         if len(length) > 15 or int(length) > MAX_BODY:
             raise Refused(413, f"the body is beyond {MAX_BODY} bytes; send fewer rows at once")
-        self.rfile.raw.deadline = time.monotonic() + self.timeout
+        self.timed.deadline = time.monotonic() + self.timeout
         try:
             body = self.rfile.read(int(length))
         except TimeoutError:

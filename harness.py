@@ -29,7 +29,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from core.files import (
@@ -565,7 +565,7 @@ def temperature(manifest: dict[str, Any]) -> Any:
 
 def utc(seconds: float) -> str:
     """Return seconds since 1970 as UTC ISO 8601 text, to the millisecond."""
-    moment = datetime.fromtimestamp(seconds, timezone.utc)
+    moment = datetime.fromtimestamp(seconds, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

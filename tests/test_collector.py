@@ -136,7 +136,7 @@ class ServerTest(CollectorTest):
         self.start("--ignore-input")
         for config in "AB":
             self.assertEqual(self.ask(row(config=config, output="x", input=config))[0], 202)
-        self.assertEqual(self.lines()[1][44:], '"score": 1, "input": "B", "output": "x"}')
+        self.assertEqual(self.lines()[1][44:], '"score": 1, "output": "x", "input": "B"}')
 
     def test_bad_bodies_are_refused_with_the_reason_and_leave_nothing(self):
         self.start()

@@ -186,62 +186,69 @@ def ctrl_c(call: Callable[[], Any]) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def run_all(attempts: Sequence[Any], work: Callable[[Any], Any], workers: int, stop: threading.Event,
-            keep: Callable[[Any, Any], None], idle: Callable[[], None]) -> None:
-    """Call keep(attempt, outcome) for each attempt as it finishes, `workers` at most under way, begun in their order.
+@dataclass
+class Pool:
+    """Threads that work on attempts, several at a time. What they return is kept by the main thread."""
 
-    Sets `stop` and begins no more when one raises: those under way are waited for and kept, then the exception goes
-    on. Ctrl-C does not wait: what is finished is kept, then KeyboardInterrupt is raised. `idle` is called where nothing
-    finished for a while.
-    """
-    begun: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    done: queue.SimpleQueue[tuple[Any, Any, BaseException | None] | None] = queue.SimpleQueue()
+    work: Callable[[Any], Any]  # returns the outcome of an attempt
+    keep: Callable[[Any, Any], None]  # takes an attempt and its outcome
+    idle: Callable[[], None]  # called where nothing finished for a while
+    stop: threading.Event  # set: none is begun any more
 
-    def serve() -> None:
+    def run(self, attempts: Sequence[Any], workers: int) -> None:
+        """Keep the outcome of each attempt as it finishes, `workers` at most under way, begun in their order.
+
+        Sets `stop` where one raises: those under way are waited for and kept, then the exception goes on. Ctrl-C does
+        not wait: what is finished is kept, then KeyboardInterrupt is raised.
+        """
+        begun: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        done: queue.SimpleQueue[tuple[Any, Any, BaseException | None] | None] = queue.SimpleQueue()
+        for _ in range(min(workers, len(attempts))):  # daemons: no exit waits for a slow server
+            threading.Thread(target=self._serve, args=(begun, done), daemon=True).start()
+        waiting, under_way = iter(attempts), 0
+        failure: BaseException | None = None
+
+        def interrupt() -> None:
+            self.stop.set()
+            done.put(None)
+
+        with ctrl_c(interrupt):
+            while True:
+                # None is begun before an earlier one is kept: so much can be lost, and no more.
+                for attempt in islice(waiting, 0 if self.stop.is_set() else workers - under_way):
+                    begun.put(attempt)
+                    under_way += 1
+                if under_way <= 0 and done.empty():
+                    break
+                try:
+                    item = done.get(timeout=TICK_S)
+                except queue.Empty:
+                    self.idle()
+                    continue
+                if item is None:  # Ctrl-C
+                    failure, under_way = KeyboardInterrupt(), 0
+                    continue
+                under_way -= 1
+                attempt, outcome, error = item
+                try:
+                    if error:
+                        raise error
+                    self.keep(attempt, outcome)
+                except BaseException as raised:  # raised again, once what is under way is kept
+                    self.stop.set()
+                    failure = failure or raised
+        for _ in range(workers):
+            begun.put(None)
+        if failure:
+            raise failure
+
+    def _serve(self, begun: Any, done: Any) -> None:
         for attempt in iter(begun.get, None):
             try:
-                done.put((attempt, work(attempt), None))
+                done.put((attempt, self.work(attempt), None))
             except BaseException as error:  # raised again, in the main thread
-                stop.set()  # ends the pauses of others
+                self.stop.set()  # ends the pauses of others
                 done.put((attempt, None, error))
-
-    def interrupt() -> None:
-        stop.set()
-        done.put(None)
-
-    failure: BaseException | None = None
-    waiting, under_way = iter(attempts), 0
-    for _ in range(min(workers, len(attempts))):
-        threading.Thread(target=serve, daemon=True).start()  # daemon: no exit waits for a slow server
-    with ctrl_c(interrupt):
-        while True:
-            # None is begun before an earlier one is kept: so much can be lost, and no more.
-            for attempt in islice(waiting, 0 if stop.is_set() else workers - under_way):
-                begun.put(attempt)
-                under_way += 1
-            if under_way <= 0 and done.empty():
-                break
-            try:
-                item = done.get(timeout=TICK_S)
-            except queue.Empty:
-                idle()
-                continue
-            if item is None:
-                failure, under_way = KeyboardInterrupt(), 0  # waits no more
-                continue
-            under_way -= 1
-            attempt, outcome, error = item
-            try:
-                if error:
-                    raise error
-                keep(attempt, outcome)
-            except BaseException as raised:  # raised again, once what is under way is kept
-                stop.set()
-                failure = failure or raised
-    for _ in range(workers):
-        begun.put(None)
-    if failure:
-        raise failure
 
 
 # === Progress ===
@@ -348,7 +355,7 @@ class Recorder:
         try:
             if writer.first:
                 writer.add(writer.first)
-            run_all(missing, self.work, self.args.workers, self.patience.stop, self.keep, progress.show)
+            Pool(self.work, self.keep, progress.show, self.patience.stop).run(missing, self.args.workers)
             self.look()
             writer.seal()
         except BaseException as stopped:

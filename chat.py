@@ -58,25 +58,27 @@ class WrongSchema(Incomplete): ...  # JSON, and not what the task takes
 # === A server ===
 
 
-def server_address(text: str, variable: str = "OLLAMA_HOST") -> tuple[str, str, int, str]:
-    """Return (scheme, host, port, path) of an address, read as Ollama's own client reads OLLAMA_HOST (envconfig.Host).
+def server_address(text: str, variable: str) -> tuple[str, str, str, int, str]:
+    """Return (scheme, login, host, port, path) of an address, read as Ollama reads OLLAMA_HOST (envconfig.Host).
 
-    The port is 11434, or 80 or 443 after http:// or https://, unless a port that is one is given.
+    The port is 11434, or 80 or 443 after http:// or https://, unless a port that is one is given. Raises RunError,
+    which repeats nothing of the address: it may hold a password.
 
-    >>> server_address("https://models.example/ollama"), server_address("[::1]:8080")
-    (('https', 'models.example', 443, '/ollama'), ('http', '::1', 8080, ''))
+    >>> server_address("https://me:pw@models.example/ollama", "X"), server_address("[::1]:8080", "X")
+    (('https', 'me:pw', 'models.example', 443, '/ollama'), ('http', '', '::1', 8080, ''))
     """
     text = text.strip().strip("\"'").strip()
     scheme, _, rest = ("https://ollama.com" if text == "ollama.com" else text).rpartition("://")
-    if scheme not in ("", "http", "https"):
-        raise RunError(f"{variable} is {text!r}: {scheme}:// is neither http:// nor https://; correct it")
+    login, _, rest = rest.rpartition("@")
+    if scheme not in ("", "http", "https") or re.search("[?#]", rest):
+        raise RunError(f"{variable} has a query, or a scheme that is neither http:// nor https://; correct it")
     place, _, path = rest.partition("/")
     split = re.fullmatch(r"(\[.*\]|[^:\[\]]*):([^:]*)", place)  # else a host alone, or an IPv6 address without brackets
     host, port = split.groups() if split else (place, "")
     known = re.fullmatch("[0-9]{1,9}", port) and int(port) < 65536
     number = int(port) if known else {"": 11434, "http": 80, "https": 443}[scheme]
     path = path.rstrip("/")
-    return scheme or "http", host.strip("[]") or "127.0.0.1", number, path and f"/{path}"
+    return scheme or "http", urllib.parse.unquote(login), host.strip("[]") or "127.0.0.1", number, path and f"/{path}"
 
 
 def _shut_down(opened: socket.socket) -> None:
@@ -89,16 +91,14 @@ class Server:
 
     def __init__(self, variable: str, default: str = "", key: str = ""):
         """Read the address in an environment variable; raise RunError where it, or the key, can be none."""
-        scheme, mark, place = (os.environ.get(variable) or default).strip().strip("\"'").rpartition("://")
-        login, at, place = place.rpartition("@")
-        login, key = urllib.parse.unquote(login), key.strip()
-        if not re.fullmatch("[!-~]*", key) or re.search("[?#]", place) or "@" in scheme:
-            raise RunError(f"{variable} has a query, or its key a letter that no HTTP header carries; correct it")
-        self.variable = variable
-        self.scheme, self.host, self.port, self.path = server_address(scheme + mark + place, variable)
+        address = server_address(os.environ.get(variable) or default, variable)
+        self.scheme, login, self.host, self.port, self.path = address
+        self.variable, key = variable, key.strip()
+        if not re.fullmatch("[!-~]*", key):
+            raise RunError(f"the key for {variable} has a letter that no HTTP header carries; correct it")
         self.name = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
         basic = base64.b64encode(login.encode()).decode()
-        said = f"Bearer {key}" if key else f"Basic {basic}" if at else None
+        said = f"Bearer {key}" if key else f"Basic {basic}" if login else None
         self.headers = _drop_none({"Content-Type": "application/json", "Authorization": said})
         secrets = {key, login, login.partition(":")[2], basic} - {""}
         forms = {form for secret in secrets
@@ -297,8 +297,8 @@ class Chat:
             (reason == "load" and not content.strip(), NotLoaded,
              'an empty reply with done_reason "load": nothing was generated'),
             (reason == "length" and not padded, TruncatedReply,
-             f"cut off at {limit} tokens{spent} before the answer was whole; raise the limit (num_predict, max_tokens), "
-             "or see that think is false"),
+             f"cut off at {limit} tokens{spent} before the answer was whole; raise the limit (num_predict, "
+             "max_tokens), or see that think is false"),
             (reason == "content_filter" or "refusal" in metadata, Declined, "a refusal or filter, and no answer"),
             (not content.strip(), EmptyReply, f"an empty reply with done_reason {reason!r}"),
             (any(mark in content for mark in THINKING), ThinkingLeaked, "thinking text is in the answer"),

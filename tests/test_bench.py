@@ -1120,14 +1120,14 @@ class InterruptTest(Folder):
                 more.wait(0.05)  # time for what must not come
 
         with mock.patch.object(queue, "SimpleQueue", Counted), self.assertRaises(KeyboardInterrupt):
-            bench.run_all(range(9), work, 3, threading.Event(), keep, lambda: None)
+            bench.Pool(work, keep, lambda: None, threading.Event()).run(range(9), 3)
         self.assertEqual((sorted(kept), sorted(begun)), ([(0, 0), (1, -1), (2, -2)], [0, 1, 2]))
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
     def test_no_more_are_begun_than_can_be_under_way_while_the_disk_is_slow(self):
         begun, ahead = itertools.count(1), []
-        bench.run_all(range(200), lambda unit: next(begun), 4, threading.Event(),
-                      lambda unit, outcome: ahead.append(outcome - len(ahead)), lambda: None)
+        bench.Pool(lambda unit: next(begun), lambda unit, outcome: ahead.append(outcome - len(ahead)), lambda: None,
+                   threading.Event()).run(range(200), 4)
         self.assertEqual(len(ahead), 200)
         self.assertLessEqual(max(ahead), 4)
 
@@ -1309,8 +1309,8 @@ class ProgressTest(unittest.TestCase):
             drawn.set()
 
         with mock.patch.object(bench, "TICK_S", 0.001):
-            bench.run_all([1], lambda unit: drawn.wait(10) and progress.retried("503 busy"), 1, threading.Event(),
-                          lambda unit, outcome: progress.step("pass"), idle)
+            bench.Pool(lambda unit: drawn.wait(10) and progress.retried("503 busy"),
+                       lambda unit, outcome: progress.step("pass"), idle, threading.Event()).run([1], 1)
         self.assertIn("0/1 0%  0.00/s  time left unknown", stream.getvalue())
 
 

@@ -199,7 +199,8 @@ class AddressTest(unittest.TestCase):
     def test_values_are_read_as_ollama_reads_them(self):
         for text, expected in (OLLAMA_HOSTS | MORE_HOSTS).items():
             with self.subTest(text):
-                scheme, host, port, path = chat.server_address(text)
+                scheme, login, host, port, path = chat.server_address(text, "OLLAMA_HOST")
+                self.assertEqual(login, "")
                 self.assertEqual(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{path}", expected)
 
     def server(self, address, key=""):
@@ -217,7 +218,7 @@ class AddressTest(unittest.TestCase):
         self.assertNotIn("Authorization", self.server("http://a.b").headers)
 
     def test_what_is_no_address_or_key_is_refused_without_its_secrets(self):
-        for address, key, words in (("ftp://me:secret@example.com", "", "ftp:// is neither http:// nor https://"),
+        for address, key, words in (("ftp://me:secret@example.com", "", "neither http:// nor https://"),
                                     ("http://a.b/v1?key=secret", "", "has a query"),
                                     ("http://me:secret@a.b/#x", "", "query"),
                                     ("http://a.b", "secret\nX: y", "no HTTP header"),

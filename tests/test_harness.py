@@ -888,7 +888,7 @@ class RecordTest(FolderTest):
             self.refuse(said, lambda record, field=field, value=value: record["manifest"].update({field: value}))
         for field, value, said in (
                 ("at", [5], "at is [5], not text or null"), ("elapsed_s", "1", "not a whole number or a number"),
-                ("split", "heldout", "split 'heldout', and case 'a' is of dev"), ("seed", 1002, "case 'a' has seed 1002 in two"),
+                ("split", "heldout", "split 'heldout', and case 'a' is of dev"),
                 ("graders", {"category": True, "flavour": True}, "are not of the manifest's"),
                 ("graders", {"rejection": True}, "verdict 'pass' where its graders say 'incomplete'")):
             self.refuse(said, lambda record, field=field, value=value: record["results"][0].update({field: value}))

@@ -70,7 +70,8 @@ def write_runs(folder):
     files.write("a case set", paths[0], case_set_text())
     case_set, task = harness.load_cases(paths[0]), harness.load_task("triage_task")
     for path, system in zip(paths[1:], (Told("v1", 3), Told("v2", 4))):
-        record = harness.run_offline(system, task, case_set, ["dev"], 3, "2026-10-20T10:00:00.000Z")
+        record = harness.run_offline(system, task, case_set, {
+            "splits": ["dev"], "trials": 3, "shard": None, "workers": 1, "started_at": "2026-10-20T10:00:00.000Z"})
         files.write("a run record", path, harness.record_text(record))
     comparison = sample()
     comparison["case_set"] = {"name": case_set.name, "sha256": case_set.sha256}

@@ -210,7 +210,8 @@ class BundledCasesTest(unittest.TestCase):
             self.assertNotEqual(text, original)
 
     def test_the_rules_get_some_right_and_some_wrong(self):
-        record = harness.run_offline(triage_task.rules, harness.load_task("triage_task"), self.set, ["dev"], 1, "")
+        record = harness.run_offline(triage_task.rules, harness.load_task("triage_task"), self.set, {
+            "splits": ["dev"], "trials": 1, "shard": None, "workers": 1, "started_at": ""})
         self.assertEqual(harness.format_counts(record),
                          "triage-rules 1 on dev: 30 of 44 trials pass, 14 fail, 0 incomplete")
 

@@ -290,8 +290,8 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    args = build_parser().parse_args(argv)
+def open_server(args: argparse.Namespace) -> Collector:
+    """Return a server of the log and address that the options name; raise RunError where that cannot be."""
     token = os.environ.get("TRIAL_TOKEN", "").strip()
     if not token and args.host not in LOOPBACK:
         raise RunError(f"{args.host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or keep 127.0.0.1")
@@ -299,14 +299,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise RunError("TRIAL_TOKEN holds what no HTTP header can carry; set it to printable text")
     log = TrialLog(args.log, tuple(args.score_range), args.ignore_input)
     try:
-        server = Collector(args.host, args.port, log, token)
+        return Collector(args.host, args.port, log, token)
     except (OSError, OverflowError, UnicodeError) as error:  # the last two: for a port, a name that cannot be one
+        log.close()
         raise RunError(f"cannot bind {args.host} port {args.port}: {error}; give another --host or --port") from None
-    with server:
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = build_parser().parse_args(argv)
+    with open_server(args) as server:
         # shutdown() waits for the loop that the signal interrupts, hence the thread.
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
         host = f"[{args.host}]" if ":" in args.host else args.host
-        print_stderr(f"collecting into {args.log} ({log.stats()['rows']} rows) at http://{host}:{server.server_address[1]}")
+        rows = server.log.stats()["rows"]
+        print_stderr(f"collecting into {args.log} ({rows} rows) at http://{host}:{server.server_address[1]}")
         server.serve_forever(poll_interval=0.1)
     return 0
 

@@ -51,31 +51,52 @@ class CollectorTest(unittest.TestCase):
 
 
 class ServerTest(CollectorTest):
-    """Each test may start collectors of its own as processes, on a free port of the loopback address."""
+    """Each test may start collectors of its own on a free port: in this process, or where that matters as a process."""
 
-    def start(self, *options, token="", program=(os.path.join(HERE, "collector.py"),)):
-        """Return a collector that serves, as a process; its port is self.port."""
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # run with `&` it is ignored
-        self.addCleanup(signal.signal, signal.SIGINT, before)
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-W", "error", *program, "--log", self.log, "--port", "0", *options],
-            stderr=subprocess.PIPE, text=True, env={**os.environ, "TRIAL_TOKEN": token})
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.wait, 5)
-        self.addCleanup(process.kill)
-        self.said = []
-        while not self.said or " at http://" not in self.said[-1]:
-            self.said.append(process.stderr.readline())
-            if not self.said[-1]:
-                self.fail(f"collector did not start: {self.said}")
-        self.port = int(self.said[-1].rpartition(":")[2])
-        return process
+    def start(self, *options, token=""):
+        """Return a collector that serves in this process; its port is self.port, what it said on stderr self.said."""
+        args = collector.build_parser().parse_args(["--log", self.log, "--port", "0", *options])
+        self.said = self.enterContext(mock.patch.object(sys, "stderr", io.StringIO()))
+        with mock.patch.dict(os.environ, TRIAL_TOKEN=token):
+            server = collector.open_server(args)
+        self.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, args=(0.005,))
+        thread.start()
+
+        def stop():
+            if thread.is_alive():
+                server.shutdown()
+                thread.join()
+                server.server_close()  # waits for the requests under way
+                server.log.close()
+
+        server.stop = stop
+        self.addCleanup(stop)
+        return server
 
     def start_hasty(self):
         """Start a collector that takes 1000 bytes and 0.3 s a body."""
-        return self.start(program=("-c", f"import sys; sys.path.insert(0, {HERE!r}); import collector; "
-                            "collector.MAX_BODY, collector.Handler.timeout = 1000, 0.3; "
-                            "sys.exit(collector.run_command(collector.main))"))
+        self.enterContext(mock.patch.object(collector, "MAX_BODY", 1000))
+        self.enterContext(mock.patch.object(collector.Handler, "timeout", 0.3))
+        return self.start()
+
+    def start_process(self):
+        """Return a collector that serves as a process; its port is self.port."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # run with `&` it is ignored
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-W", "error", os.path.join(HERE, "collector.py"), "--log", self.log, "--port", "0"],
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "TRIAL_TOKEN": ""})
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait, 5)
+        self.addCleanup(process.kill)
+        said = []
+        while not said or " at http://" not in said[-1]:
+            said.append(process.stderr.readline())
+            if not said[-1]:
+                self.fail(f"collector did not start: {said}")
+        self.port = int(said[-1].rpartition(":")[2])
+        return process
 
     def ask(self, body=None, path="/trials", method=None, **headers):
         """Return the status and the JSON value of an answer."""
@@ -103,13 +124,18 @@ class ServerTest(CollectorTest):
             return answer.decode()
 
     def refused_start(self, *options, token=""):
-        """Return the error line of a collector that does not start."""
+        """Return the error of a collector that does not start."""
+        with mock.patch.dict(os.environ, TRIAL_TOKEN=token), self.assertRaises(RunError) as caught:
+            collector.main(["--log", self.log, "--port", "0", *options])
+        return str(caught.exception)
+
+    def test_a_refused_start_is_one_error_line_and_exit_status_1(self):
         done = subprocess.run(
-            [sys.executable, os.path.join(HERE, "collector.py"), "--log", self.log, "--port", "0", *options],
-            capture_output=True, text=True, timeout=5, env={**os.environ, "TRIAL_TOKEN": token})
+            [sys.executable, os.path.join(HERE, "collector.py"), "--log", self.log, "--host", "0.0.0.0"],
+            capture_output=True, text=True, timeout=5, env={**os.environ, "TRIAL_TOKEN": " "})
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        return done.stderr
+        self.assertRegex(done.stderr, r"\Aerror: '0.0.0.0' is reached from other machines; set TRIAL_TOKEN [^\n]*\n\Z")
+        self.assertFalse(os.path.exists(self.log))
 
     def test_rows_are_checked_appended_once_and_counted(self):
         self.start()
@@ -195,20 +221,22 @@ class ServerTest(CollectorTest):
         self.assertIn(b" 408 ", answer)
 
     def test_connections_that_drip_or_wait_do_not_keep_it_from_ending(self):
-        process = self.start_hasty()
+        server = self.start_hasty()
         with socket.create_connection(("127.0.0.1", self.port), timeout=5) as idle, \
                 socket.create_connection(("127.0.0.1", self.port), timeout=5) as dripping:
             dripping.sendall(b"POST /trials HTTP/1.1\r\nX: ")
-            process.send_signal(signal.SIGTERM)
+            ending = threading.Thread(target=server.stop)
+            ending.start()
             dripping.settimeout(0.05)
             began = time.monotonic()
             with suppress(ConnectionError):
-                while process.poll() is None and time.monotonic() - began < 5:
+                while ending.is_alive() and time.monotonic() - began < 5:
                     dripping.sendall(b"x")
                     with suppress(TimeoutError):
                         if not dripping.recv(100):
                             break
-            self.assertEqual(process.wait(5), 0)
+            ending.join(5)
+            self.assertFalse(ending.is_alive())
 
     def test_token_is_asked_for_and_compared(self):
         self.start("--host", "0.0.0.0", token="s3cret-ü\n")
@@ -224,9 +252,7 @@ class ServerTest(CollectorTest):
 
     def test_other_addresses_are_refused_without_a_token(self):
         for host in ("0.0.0.0", "", "::", "192.0.2.1", "localhost.example"):
-            with mock.patch.dict(os.environ, TRIAL_TOKEN=""), self.assertRaisesRegex(RunError, "set TRIAL_TOKEN"):
-                collector.main(["--log", self.log, "--host", host])
-        self.assertIn("set TRIAL_TOKEN", self.refused_start("--host", "0.0.0.0", token=" "))
+            self.assertIn("set TRIAL_TOKEN", self.refused_start("--host", host, token=" "))
         self.assertFalse(os.path.exists(self.log))
         self.assertIn("cannot bind 192.0.2.1 port 0: ", self.refused_start("--host", "192.0.2.1", token="x"))
         self.assertIn("give another --host or --port", self.refused_start("--port", "65536"))
@@ -245,14 +271,13 @@ class ServerTest(CollectorTest):
         whole = ndjson(row("c1"), row("c2")).encode()
         for torn in (b'{"task_id": "c3", "se', json.dumps(row("c3")).encode()[:-1]):
             self.write(whole + torn)
-            process = self.start()
-            self.assertIn(f"were moved into {self.log}.torn", self.said[0])
+            server = self.start()
+            self.assertIn(f"were moved into {self.log}.torn", self.said.getvalue())
             self.assertEqual([self.ask(row(task_id))[0] for task_id in ("c1", "c2", "c3")], [409, 409, 202])
             with open(self.log + ".torn", "rb") as file:
                 self.assertTrue(file.read().endswith(torn + b"\n"))
             self.assertEqual([json.loads(line)["task_id"] for line in self.lines()], ["c1", "c2", "c3"])
-            process.kill()
-            process.wait()
+            server.stop()
 
     def test_log_that_the_reader_would_refuse_is_refused_by_line(self):
         for text, place in ((ndjson(row("c1"), row("c1")), ":2: config 'A'"), ("{\n" + ndjson(row()), ":1: not JSON"),
@@ -277,7 +302,7 @@ class ServerTest(CollectorTest):
         for change, says in ((lambda: os.unlink(self.log), "was removed"), (overwrite, "was replaced"),
                              (lambda: os.truncate(self.log, 0), "was cut"), (add_half_a_line, "was written to")):
             with self.subTest(says):
-                process = self.start()
+                server = self.start()
                 known = set(os.listdir(self.folder))
                 self.assertEqual(self.ask(row("c1"))[0], 202)
                 change()
@@ -289,10 +314,9 @@ class ServerTest(CollectorTest):
                 [saved] = set(os.listdir(self.folder)) - known
                 with open(os.path.join(self.folder, saved)) as file:
                     self.assertEqual([json.loads(line)["task_id"] for line in file], ["c1"])
-                process.kill()
-                said = process.stderr.read()
-                self.assertIn(says, said)
-                self.assertIn(saved, said)
+                server.stop()
+                self.assertIn(says, self.said.getvalue())
+                self.assertIn(saved, self.said.getvalue())
                 self.write(b"")
 
     def test_a_file_that_is_no_log_is_refused_and_not_touched(self):
@@ -345,7 +369,7 @@ class ServerTest(CollectorTest):
             self.assertEqual(stat.S_IMODE(os.stat(name).st_mode), 0o640)
 
     def test_sigterm_answers_what_is_under_way_and_stops(self):
-        process = self.start()
+        process = self.start_process()
         body = json.dumps(row("c1")).encode()
         with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
             connection.sendall(b"POST /trials HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body))
@@ -357,14 +381,14 @@ class ServerTest(CollectorTest):
         self.assertEqual((process.wait(5), process.stderr.read(), len(self.lines())), (0, "", 1))
 
     def test_interrupt_exits_130(self):
-        process = self.start()
+        process = self.start_process()
         process.send_signal(signal.SIGINT)
         self.assertEqual((process.wait(5), process.stderr.read()), (130, "interrupted\n"))
 
     def test_rows_acknowledged_before_a_kill_are_there_exactly_once(self):
         acknowledged = []
         for kill in range(3):
-            process = self.start()
+            process = self.start_process()
             sent = threading.Event()
 
             def post(worker):
@@ -375,7 +399,7 @@ class ServerTest(CollectorTest):
                             acknowledged.extend((each["task_id"], each["seed"]) for each in rows)
                     except (OSError, http.client.HTTPException):
                         return
-                    if i > 10:
+                    if i > 6:
                         sent.set()
 
             threads = [threading.Thread(target=post, args=(worker,)) for worker in range(8)]

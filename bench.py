@@ -36,10 +36,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from core import files, logs
 import harness
@@ -124,16 +123,13 @@ class LogWriter(files.Appender):
 # === Trials, several at a time ===
 
 
-@dataclass
-class Patience:
+class Patience(NamedTuple):
     """How a request that the server did not answer is tried again."""
 
     retries: int
+    stop: threading.Event  # set: nothing is tried again
     wait: Callable[[float], Any] | None = None  # makes a pause; None: one that ends once stop is set
     jitter: Callable[[], float] = random.random  # from 0 to 1
-
-    def __post_init__(self) -> None:
-        self.stop = threading.Event()  # set: nothing is tried again
 
     def tried(self, work: Callable[[], T], noted: Callable[[str], Any], first: bool = False) -> tuple[T, list[str]]:
         """Return what work() returns, and why each time before it was Unavailable; noted() gets each reason at once.
@@ -186,8 +182,7 @@ def ctrl_c(call: Callable[[], Any]) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@dataclass
-class Pool:
+class Pool(NamedTuple):
     """Threads that work on attempts, several at a time. What they return is kept by the main thread."""
 
     work: Callable[[Any], Any]  # returns the outcome of an attempt
@@ -325,8 +320,7 @@ def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Ca
 # === Command line ===
 
 
-@dataclass
-class Recorder:
+class Recorder(NamedTuple):
     """Records the attempts that a log lacks, and seals it."""
 
     args: argparse.Namespace
@@ -334,13 +328,9 @@ class Recorder:
     task: Task
     writer: LogWriter
     patience: Patience
+    progress: Progress
     clock: Callable[[], float]
     timer: Callable[[], float]
-
-    def __post_init__(self) -> None:
-        self.cases = {case.id: case for case, _ in self.writer.attempts}
-        kept = (harness.grade(self.task, self.cases[row["case_id"]], row)[0] for row in self.writer.rows)
-        self.progress = Progress(len(self.writer.attempts), kept, self.args.quiet, self.timer)
 
     def record(self) -> None:
         """Record what is missing; raise RunError where the run must stop.
@@ -478,7 +468,7 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     task, case_set = harness.load_task(args.task), harness.load_cases(args.cases)
     harness.check_cases(case_set, task, args.cases)
     cases = case_set.of([args.split])
-    system, patience = load_system(args, task, cases), Patience(args.retries, wait)
+    system, patience = load_system(args, task, cases), Patience(args.retries, threading.Event(), wait)
     server = prepared(system, patience, lambda reason: print_stderr(f"waiting for the server: {reason}"), first=True)
     header = harness.run_header(case_set, task, system, server, {
         "splits": [args.split], "trials": args.trials, "shard": None if n == 1 else f"{k}/{n}",
@@ -490,7 +480,10 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     attempts = attempts_of(cases, args.trials, (k, n))
     with contextlib.closing(LogWriter(args.log, args.resume, header, attempts)) as writer:
         if not writer.sealed:
-            Recorder(args, system, task, writer, patience, clock, timer).record()
+            by_id = {case.id: case for case in cases}
+            kept = [harness.grade(task, by_id[row["case_id"]], row)[0] for row in writer.rows]
+            progress = Progress(len(attempts), kept, args.quiet, timer)
+            Recorder(args, system, task, writer, patience, progress, clock, timer).record()
     finish(args, task, case_set)
     return 0
 

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from core.files import (
@@ -36,18 +35,16 @@ CHANGED = "the log was changed after recording, take the original or record it a
 TrialKey = tuple[str, int]  # a case's id and the number of a trial
 
 
-@dataclass
 class Log:
     """What a log holds. Of a log that was extended the header says how many trials it has now, and had before."""
 
-    name: str
-    sha256: str
-    header: dict[str, Any]
-    torn: bytes  # what follows the last whole line
-    rows: list[dict[str, Any]] = field(default_factory=list)  # its trials, in the order of the file
-    lines: list[int] = field(default_factory=list)  # the line number of each row
-    changed: dict[str, Any] | None = None  # the line that says that another model answered
-    end: dict[str, Any] | None = None
+    def __init__(self, name: str, sha256: str, header: dict[str, Any], torn: bytes):
+        self.name, self.sha256, self.header = name, sha256, header
+        self.torn = torn  # what follows the last whole line
+        self.rows: list[dict[str, Any]] = []  # its trials, in the order of the file
+        self.lines: list[int] = []  # the line number of each row
+        self.changed: dict[str, Any] | None = None  # the line that says that another model answered
+        self.end: dict[str, Any] | None = None
 
 
 def trial_seed(trial: int, case_id: str = "", rule: str = SEED_RULES[0]) -> int:

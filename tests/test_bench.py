@@ -454,9 +454,7 @@ class PauseTest(unittest.TestCase):
                 raise Unavailable("503 busy", asked)
             return 1
 
-        patience = bench.Patience(retries, pauses.append, lambda: jitter)
-        if stop:
-            patience.stop = stop
+        patience = bench.Patience(retries, stop or threading.Event(), pauses.append, lambda: jitter)
         return patience.tried(work, lambda reason: None), pauses
 
     def test_pauses_double_up_to_a_minute(self):

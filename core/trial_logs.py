@@ -92,9 +92,9 @@ def _row(row: object, score_range: tuple[Score, Score]) -> Row:
     facts = (cluster and cluster.strip(), _tags(row.get("tags")), kept_text(row.get("input")) or None,
              _text(row, "input_sha256"))
     output = row.get("output")
-    if not isinstance(output, (bool, int, float)):
-        text = kept_text(output)
-        output = text if isinstance(output, str) or text and len(text) > KEPT_LENGTH else output
+    text = kept_text(output) if isinstance(output, (str, list, dict)) else None
+    if text and (isinstance(output, str) or len(text) > KEPT_LENGTH):
+        output = text
     return Row(task_id, numbered, config, facts,
                Trial(_seed(row), score, reason or (UNEXPLAINED if score is None else None), output, measures,
                      _text(row, "ts", numbers=True), kept_text(_text(row, "explanation"))))
@@ -122,22 +122,21 @@ def _text(row: dict[str, Any], field: str, numbers: bool = False) -> str | None:
     value = row.get(field)
     if value is None:
         return None
+    if isinstance(value, str):
+        return _whole(value, field) if value.strip() else None
     if numbers and type(value) in (int, float):
         return _json_text(value)
-    if not isinstance(value, str):
-        kinds = "text or a whole number" if field in ("task_id", "seed") else "text"
-        raise RunError(f"{field} {value!r:.60} is not {kinds}; correct the line")
-    return _whole(value, field) if value.strip() else None
+    kinds = "text or a whole number" if field in ("task_id", "seed") else "text"
+    raise RunError(f"{field} {value!r:.60} is not {kinds}; correct the line")
 
 
 def _whole(text: str, what: str) -> str:
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise RunError(f"{what} {text!r:.60} holds half a character (a lone surrogate), which no file can carry; "
-                           "write the whole character") from None
-    return text
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        raise RunError(f"{what} {text!r:.60} holds half a character (a lone surrogate), which no file can carry; "
+                       "write the whole character") from None
 
 
 def _json_text(value: bool | int | float) -> str:

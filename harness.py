@@ -36,6 +36,7 @@ from core.files import (
     LIST, LOG_START, NULL, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_outputs,
     command_parser, decode, expect, identify, json_line, line_of, parse_json, read_bytes, stream_of, write,
 )
+from core.kinds import describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS
 from core.logs import SPLITS as SPLITS
 from core.logs import trial_seed as trial_seed
@@ -448,7 +449,7 @@ def read_record(path: str) -> dict[str, Any]:
     """Return the run record of a file, not yet checked; raise RunError where it is of another kind."""
     data = read_bytes(path)
     advice = "with harness.py replay, or give plain trial logs to compare.py --trials"
-    if identify(data, path)[0] == "a log":
+    if describe(data, path)[0] == "a log":
         raise RunError(f"{path} is a log; make its run record {advice}")
     return dict(expect("a run record", data, path, f"make one {advice}"))
 

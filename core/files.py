@@ -410,14 +410,14 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
     if not isinstance(value, dict):
         raise error(f"{where}: not an object; correct the file")
     for field, wanted in fields.items():
-        kinds = wanted if isinstance(wanted, tuple) else (TABLE if isinstance(wanted, dict) else wanted,)
-        found = value.get(field)
-        if not isinstance(found, kinds) or isinstance(found, bool):
+        found, inner = value.get(field), isinstance(wanted, dict)
+        if isinstance(found, bool) or not isinstance(found, TABLE if inner else wanted):
             if field not in value:
                 raise error(f"{where}: {field} is missing; correct the file")
+            kinds = wanted if isinstance(wanted, tuple) else (TABLE if inner else wanted,)
             words = " or ".join(_WORDS[kind] for kind in kinds)
             raise error(f"{where}: {field} is {found!r:.60}, not {words}; correct the file")
-        if isinstance(wanted, dict):
+        if inner:
             check_fields(found, wanted, f"{where}: {field}", error)
 
 

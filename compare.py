@@ -132,14 +132,17 @@ Source = Pair | tuple[dict[str, Any], dict[str, Any], CaseSet]  # trial logs, or
 def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, Any], Source]:
     """Return the comparison that the command asks for, and what it was made from."""
     names = args.baseline, args.candidate
+    files.STAGES.enter("reading the runs")
     if not args.trials:
         case_set = harness.load_cases(args.cases)
         baseline, candidate = (harness.read_run(name, case_set, args.cases) for name in names)
         for name, record in zip(names, (baseline, candidate), strict=True):
             if args.task:
                 harness.load_task(args.task, record["manifest"], name)
+        files.STAGES.enter("computing the figures")
         return compare_records(baseline, candidate, case_set, options, names), (baseline, candidate, case_set)
     pair = trial_logs.read_trial_logs(args.trials, *names, options.reading)
+    files.STAGES.enter("computing the figures")
     return compare_pair(pair, options), pair
 
 
@@ -147,6 +150,7 @@ def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: 
     """Write what --table, --markdown and --html ask for."""
     from views import page, text, words  # only here: a plain comparison starts faster without them
 
+    files.STAGES.enter("writing the reports")
     if args.table or args.markdown:
         story = words.Words(comparison).story()
     if args.table:

@@ -33,8 +33,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from core.files import (
-    LIST, LOG_START, NULL, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields, check_outputs,
-    command_parser, decode, expect, identify, json_line, line_of, parse_json, read_bytes, stream_of, write,
+    LIST, LOG_START, NULL, STAGES, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields,
+    check_outputs, command_parser, decode, expect, identify, json_line, line_of, parse_json, read_bytes, stream_of, write,
 )
 from core.kinds import describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS
@@ -601,6 +601,7 @@ def cmd_run(args: argparse.Namespace) -> None:
 
 def cmd_replay(args: argparse.Namespace) -> None:
     check_outputs([("a run record", args.out)], [args.cases, *args.logs])
+    STAGES.enter("replaying the log")
     save(replay_logs(args.logs, load_cases(args.cases), args.cases, args.task_changed), args.out)
 
 

@@ -57,12 +57,14 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> tuple[tri
 
 def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
     """Return what the command asks for: (its kind, the file it goes to, "" for stdout, and its text)."""
+    files.STAGES.enter("reading the comparison and its runs")
     comparisons = [read_comparison(path) for path in args.comparison]
     if len(comparisons) > 1:
         story = words.sheet(comparisons, args.comparison, args.pages or ())
     else:
         pair, manifests = read_runs(args, comparisons[0])
         story = words.Words(comparisons[0]).story()
+    files.STAGES.enter("writing the reports")
     made = []
     if args.table or not (args.markdown or args.html):
         made.append(("text", "", text.story_text(story, **text.terminal_settings(sys.stdout))))

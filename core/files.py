@@ -21,6 +21,8 @@ import stat
 import sys
 import tempfile
 import textwrap
+import threading
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +32,7 @@ from core import kinds
 
 TOOL_VERSION = "2.0.0"
 MOST_BYTES = 2**31  # of one input: a comparison of that much takes far more memory
+TELL_S = 2.0  # a command that takes longer says on a terminal what it does
 LOG_START = b'{"type": "header"'
 
 
@@ -184,7 +187,7 @@ def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[st
     """
     named = [(kind, path, stream_of(path)) for kind, path in outputs if path is not None]
     places = [os.path.realpath(path) if stream is None else stream for _, path, stream in named]
-    for (kind, path, stream), place in zip(named, places):
+    for (kind, path, stream), place in zip(named, places, strict=True):
         reason = _refusal(path, kind, inputs, manifest) if stream is None else ""
         if places.count(place) > 1:
             reason = "it is named for two outputs; give each a file of its own"
@@ -312,7 +315,8 @@ class Appender:
                 raise
             raise RunError(f"cannot write {path}: " + {
                 ModuleNotFoundError: "no file can be locked here; record and collect on Linux or macOS",
-                FileExistsError: "it exists, and no log is overwritten; continue it with --resume, or name another with --log",
+                FileExistsError: "it exists, and no log is overwritten; continue it with --resume, or name another with "
+                                 "--log",
                 BlockingIOError: "it is in use by another recorder or collector; wait for it, or stop it",
             }.get(type(error), f"{getattr(error, 'strerror', error)}; name another file with --log")) from None
 
@@ -450,6 +454,28 @@ def print_stderr(text: str) -> None:
     print(line_of(text), file=sys.stderr)
 
 
+class Stages:
+    """The stages of a command, each told in a line of stderr once the command has taken TELL_S: on a terminal alone."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self.clock, self.began = clock, clock()
+        self.name, self.told = "", ""
+
+    def enter(self, name: str) -> None:
+        """Begin a stage, which has this name."""
+        self.name = name
+        self.tell()
+
+    def tell(self) -> None:
+        """Print the name of the stage, unless that was done or it is too early."""
+        if self.name != self.told and self.clock() - self.began >= TELL_S and sys.stderr.isatty():
+            self.told = self.name
+            print_stderr(f"{self.name} ...")
+
+
+STAGES = Stages()  # of this process
+
+
 class _Stream(io.RawIOBase):
     """The bytes under sys.stdout or sys.stderr. What cannot be written is dropped, so that no write or flush raises.
 
@@ -457,7 +483,7 @@ class _Stream(io.RawIOBase):
     """
 
     def __init__(self, stream: io.TextIOWrapper):
-        self.raw = getattr(stream.buffer, "raw", stream.buffer)
+        self.raw: Any = getattr(stream.buffer, "raw", stream.buffer)
         self.terminal, self.over = stream.isatty(), False
         self.failure: OSError | None = None
 
@@ -491,7 +517,7 @@ def _outlet(stream: Any) -> Any:
     A character that the terminal cannot show is no reason to stop.
     """
     if stream is None:
-        return open(os.devnull, "w")  # noqa: SIM115 (as long as the process)
+        return open(os.devnull, "w")  # as long as the process
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     return io.TextIOWrapper(_Stream(stream), stream.encoding, "backslashreplace",
@@ -514,6 +540,10 @@ def run_command(main: Callable[[], int]) -> int:
     is set, in place of the gate's status.
     """
     sys.stdout, sys.stderr = _outlet(sys.stdout), _outlet(sys.stderr)
+    late = threading.Timer(TELL_S, STAGES.tell)  # a stage may begin before that time and last beyond it
+    late.daemon = True
+    if sys.stderr.isatty():
+        late.start()
     try:
         status = _main_somewhere(main)
     except SystemExit as stopped:
@@ -531,6 +561,8 @@ def run_command(main: Callable[[], int]) -> int:
             raise
         print_stderr(f"error: {error.strerror}; free disk space")
         status = 1
+    finally:
+        late.cancel()
     sys.stdout.flush()
     failure = getattr(getattr(sys.stdout, "buffer", None), "failure", None)
     if failure and status != 130:

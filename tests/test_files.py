@@ -16,6 +16,7 @@ import threading
 import unittest
 from unittest import mock
 
+import compare
 from core import files
 from core.files import CaseError, RunError
 from harness import Unavailable
@@ -192,6 +193,7 @@ class ReplaceTest(FolderTest):
 
 ENDS = """
 import gc, json, os, sys, tempfile
+import compare
 from core import files
 
 def main(what, text):
@@ -358,6 +360,41 @@ class CleanTest(unittest.TestCase):
         lines = said.getvalue().splitlines()
         self.assertEqual(len(lines), 4, lines)  # one of them the usage
         self.assertFalse([line for line in lines if line.startswith("error: forged") or not line.isprintable()])
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class StagesTest(unittest.TestCase):
+    def told(self, stderr):
+        """Return what stderr got of a command whose third stage begins after two seconds and lasts."""
+        now = [100.0]
+        with contextlib.redirect_stderr(stderr):
+            stages = files.Stages(lambda: now[0])
+            for seconds, step in ((0, lambda: stages.enter("one")), (1.9, lambda: stages.enter("two")),
+                                  (0.2, stages.tell), (5, stages.tell), (1, lambda: stages.enter("three"))):
+                now[0] += seconds
+                step()
+        return stderr.getvalue()
+
+    def test_stages_are_told_once_each_from_two_seconds_on_and_on_a_terminal_alone(self):
+        self.assertEqual(self.told(Terminal()), "two ...\nthree ...\n")
+        self.assertEqual(self.told(io.StringIO()), "")
+
+    def test_a_comparison_tells_its_stages(self):
+        class Rushed(files.Stages):
+            def __init__(self):
+                super().__init__(itertools.count(0, 3).__next__)
+        log = "".join(json.dumps({"task_id": "c", "seed": 0, "config": config, "score": 1}) + "\n" for config in "ab")
+        with (tempfile.TemporaryDirectory() as folder, mock.patch.object(files, "STAGES", Rushed()),
+              contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(Terminal()) as stderr):
+            path = os.path.join(folder, "t.jsonl")
+            files.write("a page", path, log)
+            self.assertEqual(compare.main(["a", "b", "--trials", path, "--html", os.path.join(folder, "p.html")]), 0)
+        self.assertTrue(stderr.getvalue().startswith(
+            "reading the runs ...\ncomputing the figures ...\nwriting the reports ...\nverdict: "), stderr.getvalue())
 
 
 class ManualTest(unittest.TestCase):

@@ -262,7 +262,7 @@ class FaultTest(Folder):
                 self.assertEqual(len(server.posts), 9 + (cue != "refused"))
 
     def test_a_fault_of_the_model_is_recorded_as_incomplete_and_not_repeated(self):
-        for (cue, (reason, content)), position in itertools.product(MODEL_FAULTS.items(), POSITIONS):
+        for (cue, (reason, content)), position in zip(MODEL_FAULTS.items(), itertools.cycle(POSITIONS)):
             with self.subTest(cue=cue, position=position):
                 server = self.serve({position: cue})
                 result = self.record(wait=self.fail)
@@ -321,7 +321,8 @@ class FaultTest(Folder):
                 ("template", lambda server: server.shown.update(template="{{ . }}"), ("settings.model.template",)),
                 ("version", lambda server: setattr(server, "version", "0.2"), ("server.version", '"0.1"', '"0.2"')),
                 ("swapped and back", lingers, ("server.loaded", "ef56ef56ef56"))):
-            for end, more, rows in ((None, {}, 9), ("retry", {5: 503}, 5), ("looks", {}, 6)):
+            looks = ((None, {}, 9), ("retry", {5: 503}, 5), ("looks", {}, 6))
+            for end, more, rows in looks if what in ("weights", "swapped and back") else looks[1:2]:
                 with self.subTest(what=what, end=end):
                     server = self.serve(more)
                     server.cues[4] = lambda server=server, change=change: change(server)
@@ -1018,16 +1019,17 @@ class ProcessTest(Folder):
         return python(*command, shell=limit, stderr=stderr, cwd=self.folder, env=os.environ | environment)
 
     def test_a_recorder_that_is_killed_again_and_again_finishes(self):
+        self.trials = 14
         dice, lives = random.Random(3), 0
         while True:
-            done = self.start("--resume", "--workers", "4", END_AT=str(dice.randrange(1, 25)), END_BY="9")
+            done = self.start("--resume", "--workers", "4", END_AT=str(dice.randrange(1, 12)), END_BY="9")
             lives += 1
             if done.returncode == 0:
                 break
             self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
             self.assertFalse(os.path.exists(self.out))
         self.assertGreater(lives, 5)
-        self.assertEqual(len(self.rows()), 120)
+        self.assertEqual(len(self.rows()), 42)
         results = harness.read_record(self.out)["results"]
         self.assertTrue(all(row["output"]["needs_human"] == (row["trial"] % 2 == 0) for row in results))
 

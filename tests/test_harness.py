@@ -564,9 +564,9 @@ class SealTest(FolderTest):
                         self.read(lines(*edited))
 
     def test_any_byte_changed_is_noticed(self):
-        data, rng = demo_log(), random.Random(20261020)
+        data, rng = sealed([header(), *rows()[:2]]), random.Random(20261020)
         sealed_part = data.rindex(b"\n", 0, -1) + 1
-        whole = harness.read_log("log.jsonl")
+        whole = self.read(data)
         for place in range(len(data)):
             changed = bytearray(data)
             others = (*b' "{},:01aZ\n\r\0', 0xFF, data[place] ^ 32)

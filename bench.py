@@ -403,14 +403,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "bench.py")
     harness.add_run_options(parser)
     parser.add_argument("--log", required=True, metavar="FILE", help="the log to write: a new one, unless --resume")
-    parser.add_argument("--out", metavar="FILE", help="the run record to write (default: runs/NAME-OF-LOG.json)")
-    parser.add_argument("--resume", action="store_true", help="go on with the log if it is there: record what it lacks")
+    parser.add_argument("--out", metavar="FILE", help="the run record to write (default: runs/LOG.json)")
+    parser.add_argument("--resume", action="store_true", help="go on with the log, if there: record what it lacks")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="record every N-th trial, from the K-th on")
-    parser.add_argument("--seeds", choices=logs.SEED_RULES, default=logs.SEED_RULES[0], help="one seed for all "
-                        "cases of a trial, or one for each case and trial (default: %(default)s)")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="requests under way (default: %(default)s)")
+    parser.add_argument("--seeds", choices=logs.SEED_RULES, default=logs.SEED_RULES[0], metavar="RULE",
+                        help=f"{' or '.join(logs.SEED_RULES)} (default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="requests at a time (default: %(default)s)")
     parser.add_argument("--retries", type=int, default=RETRIES, metavar="N",
-                        help="further tries where the server is unavailable (default: %(default)s)")
+                        help="further tries of a busy server (default: %(default)s)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="for one reply (default: the system's own)")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     return parser

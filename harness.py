@@ -638,10 +638,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", default="triage_task", metavar="MODULE", help="the task (default: %(default)s)")
     parser.add_argument("--split", default="dev", choices=SPLITS, help="which cases (default: %(default)s)")
     parser.add_argument("--trials", type=int, default=1, metavar="T", help="trials a case (default: %(default)s)")
-    parser.add_argument("--prompt", metavar="FILE", help="a template that names fields of the input as {field}, else "
-                        "the system message")
-    parser.add_argument("--system-option", action="append", default=[], metavar="KEY=VALUE", help="what the system is "
-                        "to send, as temperature=0; may be repeated")
+    parser.add_argument("--prompt", metavar="FILE", help="a template with {field}s, else the system message")
+    parser.add_argument("--system-option", action="append", default=[], metavar="K=V",
+                        help="what to send, as temperature=0; repeatable")
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -21,7 +21,8 @@ from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
 from core.trials import ComparedCase, Pair, Score, Trial
-from views.words import (MOST_ROWS, NOT_MEASURED, SIDES, Draw, Scale, Story, Table, TableRow, Words, ends_of, sentence)
+from views.words import (
+    MOST_ROWS, NOT_MEASURED, SIDES, Draw, Scale, Story, Table, TableRow, Words, count_of, ends_of, sentence)
 
 OPENED_BYTES = 2_500_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
 LINKED_BYTES = 500_000  # of the links from sources and slices to their cases, for the same reason
@@ -401,7 +402,7 @@ class _Panel:
             hidden = len(self.same) - len(same)
             inner = self.table("Cases that did not change, in file order", same)
             inner += f"<p>{hidden} more are left out here.</p>" * bool(hidden)
-            out += _folded(f"{len(self.same)} cases that did not change", inner, len(self.same) <= OPEN_UP_TO, "same")
+            out += _folded(f"{count_of(len(self.same), 'case')} that did not change", inner, len(self.same) <= OPEN_UP_TO, "same")
         if self.room <= 0:
             out += "<p>To keep the page light, the last of these cases do not open; the runs hold their trials.</p>"
         return f'<div id="all-cases">{out}</div>'

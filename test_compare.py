@@ -9,6 +9,7 @@ import random
 import tempfile
 import unittest
 from fractions import Fraction
+from unittest import mock
 
 import compare
 from core import figures
@@ -118,6 +119,8 @@ class PublishedTest(unittest.TestCase):
             means = sorted(Fraction(sum(groups[g][1] for g in draw), sum(groups[g][0] for g in draw) * unit)
                            for draw in (stream.indices(len(groups), len(groups)) for _ in range(intervals.RESAMPLES)))
             ends.add(means[intervals.RESAMPLES // 40] > 0)
+            if len(ends) == 2:
+                break
         self.assertEqual(ends, {True, False})
 
     def test_interval_of_another_seed_is_another_sample_of_the_same_distribution(self):
@@ -261,8 +264,8 @@ class FigureTest(unittest.TestCase):
     def test_slices_hold_their_cases_and_name_their_twins(self):
         tags = {"a": {"lang": "en", "form": "x"}, "b": {"lang": "es", "form": "y"}, "c": {"lang": "en", "form": "x"}}
         cases = case_set(tags)
-        found = figures.compare_records(run(cases, {"a": [0], "b": [0], "c": [1]}), run(cases, {"a": [1], "b": [0], "c": [1]}),
-                                cases)
+        found = figures.compare_records(run(cases, {"a": [0], "b": [0], "c": [1]}),
+                                        run(cases, {"a": [1], "b": [0], "c": [1]}), cases)
         self.assertEqual(list(found["slices"]), ["form", "lang"])
         self.assertEqual(found["slices"]["lang"]["en"]["difference"], 0.5)
         self.assertEqual(found["slices"]["lang"]["en"]["same_cases_as"], ["form: x"])
@@ -453,7 +456,7 @@ class CommandTest(unittest.TestCase):
     def test_nothing_that_decides_depends_on_the_seed(self):
         rng = random.Random(2)
         log = self.rows(*((config, f"c{i}", 0, rng.random(), {"cluster": f"s{i // 2}", "tags": {"t": "ab"[i % 2]}})
-                          for config in ("old", "new") for i in range(160)))
+                          for config in ("old", "new") for i in range(36)))
         found = []
         for seed in ("0", "7"):
             self.command("old", "new", "--trials", log, "--seed", seed, "--margin", "0.1", "--out", self.path("c.json"))
@@ -470,7 +473,9 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(*(part[key] for part in found))
 
     def test_nothing_is_drawn_beyond_five_thousand_trials(self):
-        for cases, drawn in ((1000, True), (1001, False)):
+        self.assertEqual(figures.MOST_DRAWN, 5000)
+        self.enterContext(mock.patch.object(figures, "MOST_DRAWN", 500))
+        for cases, drawn in ((100, True), (101, False)):
             log = self.rows(*(
                 (config, f"c{i}", seed, (i * seed + (config == "new")) % 3 % 2, {"tags": {"t": "ab"[i % 2]}})
                 for config in ("old", "new") for i in range(cases) for seed in range(5)))
@@ -480,7 +485,7 @@ class CommandTest(unittest.TestCase):
                 self.assertEqual(part["interval_method"].startswith("sampled"), drawn)
                 self.assertEqual(part["interval_method"] == part["exact_method"], not drawn)
                 for seeded, exact in zip(part["interval_95"], part["exact_interval_95"]):
-                    self.assertAlmostEqual(seeded, exact, delta=0.01 * drawn)
+                    self.assertAlmostEqual(seeded, exact, delta=0.02 * drawn)
             self.assertEqual(found["overall"]["trial_level_method"].startswith("sampled"), drawn)
             low, high = found["overall"]["trial_level_interval_95"]
             self.assertTrue(low < found["overall"]["difference"] < high)
@@ -546,7 +551,8 @@ class CommandTest(unittest.TestCase):
             before = file.read()
         self.assertEqual(self.command("old", "new", "--trials", log, "--check", saved)[:2], (0, f"{saved}: the same\n"))
         for more in (("--seed", "20261020"), ("--margin", "0"), ("--skip-broken-lines",), ("--out", "x"),
-                     ("--html", "x"), ("--markdown", "x"), ("--json",), ("--table",), ("--gate", "better"), ("--tag", "t")):
+                     ("--html", "x"), ("--markdown", "x"), ("--json",), ("--table",), ("--gate", "better"),
+                     ("--tag", "t")):
             self.assertEqual(self.command("old", "new", "--trials", log, "--check", saved, *more)[0], 2, more)
         self.simple_log(gain=False)
         self.assertIn("differ in ", self.command("old", "new", "--trials", log, "--check", saved)[2])
@@ -630,7 +636,7 @@ class CommandTest(unittest.TestCase):
     def test_free_floats_have_all_intervals_too(self):
         rng = random.Random(1)
         for draw in (lambda: rng.randrange(11) / 10, rng.random):
-            log = self.rows(*((config, i, 0, draw(), {}) for config in ("old", "new") for i in range(12)))
+            log = self.rows(*((config, i, 0, draw(), {}) for config in ("old", "new") for i in range(8)))
             self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
             overall = files.read_json(self.path("c.json"))["overall"]
             for low, high in (overall["exact_interval_95"], overall["source_cluster_interval_95"],

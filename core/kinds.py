@@ -20,7 +20,8 @@ OURS = ("a log", "a run record", "a comparison", "a case set", "a plain trial lo
 MAGIC = ((b"PK\3\4", "a zip"), (b"\x28\xb5\x2f\xfd", "packed with Zstandard"), (b"BZh", "packed with bzip2"),
          (b"\xfd7zXZ", "packed with xz"), (b"PAR1", "a Parquet table"), (b"SQLite format 3", "a SQLite database"))
 KEYS = (
-    ("task_id config", "a plain trial log", "python3 compare.py CONFIG CONFIG --trials {path} compares two of its runs"),
+    ("task_id config", "a plain trial log",
+     "python3 compare.py CONFIG CONFIG --trials {path} compares two of its runs"),
     ("log_version", "a log", "python3 harness.py replay {path} --cases CASES.json --out RUN.json makes its run record"),
     ("manifest", "a run record", "python3 compare.py compares it with another, given --cases"),
     ("comparison_version", "a comparison", "python3 report.py {path} shows it"),

@@ -26,12 +26,13 @@ ENTRIES = [name for name in sorted(os.listdir(HERE)) if name.endswith(".py")
            and "run_command" in files.read_bytes(os.path.join(HERE, name)).decode()]
 
 
-OLD, NEW = ('{"comparison_version": "%d"}\n' % number for number in (1, 2))
+OLD, NEW = ('{"comparison_version": "1"}\n', '{"comparison_version": "2"}\n')
 RECORD = {"manifest": {"case_set": {"name": "c", "sha256": "1"}, "task": {"name": "t", "sha256": "2"},
                        "system": {"name": "s", "version": "1", "mode": "replay"}}, "summary": {}, "results": []}
 PAGE = "<!doctype html>\n<html lang='en'>\n<footer><p>Made by report.py 1</p></footer>\n</body>\n</html>\n"
 MARKDOWN = "### Better\n\nwords\n\n<sub>Made by report.py</sub>\n"
-OLD_MARKDOWN = ["### Better: b against a\n\n<sub>Made from x</sub>\n" + end for end in ("", "\nWhat does not fit is out.\n")]
+OLD_MARKDOWN = ["### Better: b against a\n\n<sub>Made from x</sub>\n" + end
+                for end in ("", "\nWhat does not fit is out.\n")]
 
 
 def write(path, text):
@@ -141,8 +142,9 @@ class ReplaceTest(FolderTest):
                    for what in ("case_set", "task", "system")]
         made = {"a comparison": OLD, "a run record": json.dumps(RECORD), "a page": PAGE, "a Markdown report": MARKDOWN}
         others = ("# a README\n", "<!doctype html>\n<html><title>mine</title></html>\n", MARKDOWN + "\nmy notes\n",
-                  "my notes\n" + MARKDOWN, json.dumps(CASES), '{"task_id": "c1", "seed": 0, "config": "a", "score": 1}\n',
-                  "{}", "[]", "\0\1\2", OLD + "x", PAGE + "x", demo_log(), *records)
+                  "my notes\n" + MARKDOWN, json.dumps(CASES),
+                  '{"task_id": "c1", "seed": 0, "config": "a", "score": 1}\n', "{}", "[]", "\0\1\2", OLD + "x",
+                  PAGE + "x", demo_log(), *records)
         for kind in made:
             for content in (*made.values(), *others, *OLD_MARKDOWN):
                 with self.subTest(kind=kind, content=content[:40]):

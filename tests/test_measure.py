@@ -1,6 +1,6 @@
 """Does the benchmark measure what it says? Plain ways against fast ones, worlds by hand, tables by shape.
 
-    $ python3 -m unittest test_measure
+    $ python3 -m unittest tests.test_measure
 """
 
 import contextlib
@@ -9,8 +9,6 @@ import io
 import itertools
 import os
 import random
-import subprocess
-import sys
 import tempfile
 import unittest
 from fractions import Fraction
@@ -93,7 +91,7 @@ class WorldTest(unittest.TestCase):
         self.assertEqual((quarter.most_lost, quarter.most_gained), (1, 1))
 
     def test_draw_world_comes_near_the_truth_and_moves_sources_as_one(self):
-        n, count = 3000, 10
+        n, count = 1500, 10
         for kind in WORLDS:
             numerators, _, _ = measure.draw_world(kind, [2] * n, count, random.Random(5))
             truth = float(kind.truth)
@@ -106,7 +104,7 @@ class WorldTest(unittest.TestCase):
             spread = sum(weight * (float(move) * (before if kind.relative else 1) - truth) ** 2
                          for move, weight in kind.moves for before in map(float, kind.before)) / weights
             if not kind.luck:
-                self.assertAlmostEqual(together, spread / len(kind.before) if kind.by_source else 0, delta=0.012,
+                self.assertAlmostEqual(together, spread / len(kind.before) if kind.by_source else 0, delta=0.016,
                                        msg=kind.name)
 
     def test_shared_luck_moves_all_cases_of_a_trial(self):
@@ -169,7 +167,8 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(len(gains), 2 + len(measure.LOOKS) + len(measure.CANDIDATES))
 
     def test_speed_prints_a_row_a_stage(self):
-        status, (table,), stderr = printed("speed", "--cases", "8")
+        with mock.patch.object(measure, "best", lambda run: run()):
+            status, (table,), stderr = printed("speed", "--cases", "8")
         self.assertEqual((status, stderr), (0, ""))
         self.assertEqual([row[1] for row in table[2:]], [
             "read two run records", "pair", "sampled, by case", "sampled, by trial", "exact, by case", "by source",
@@ -205,10 +204,11 @@ class CommandTest(unittest.TestCase):
     def test_bad_usage_exits_2_and_says_why(self):
         for argv, why in ((["coverage", "--groups", "5"], "at least 6"), (["coverage", "--worlds", "0"], "at least 1"),
                           (["speed", "--cases", "0"], "at least 1 case"), ([], "required")):
-            command = [sys.executable, measure.__file__, *argv]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertIn(why, done.stderr)
+            stderr = io.StringIO()
+            with contextlib.redirect_stderr(stderr), self.assertRaises(SystemExit) as ended:
+                measure.main(argv)
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn(why, stderr.getvalue())
 
 
 if __name__ == "__main__":

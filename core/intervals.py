@@ -39,6 +39,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from statistics import NormalDist
 from typing import NamedTuple
 
 LEVEL = 0.95
@@ -62,8 +63,8 @@ FLIP_BLUR = 1e-4             # and to the sum of sign flips, of half the sum of 
 NO_BLUR = 2                  # steps of a grid; noise of less takes longer than none
 NEGLIGIBLE = 1e-10           # of a characteristic function: what is below is left out
 SMALLEST_TAIL = 1e-7         # below, an inverted tail is replaced by an upper bound
-INVERTED_CELLS = 400_000     # sizes times nodes up to which all sizes of a resample are inverted at once
 
+NORMAL = NormalDist()
 Number = int | float | Fraction
 Groups = Sequence[tuple[int, int]]
 
@@ -240,24 +241,23 @@ class _Halves:
     A few large sources need it: their characteristic function does not fade.
     """
     roughly: tuple[int, ...] = (1,)
-    grid: tuple[Fraction, Fraction] | None = None          # of all means, where they have one: the first, and a step
 
     def __init__(self, kinds: _Ways) -> None:
-        self.kinds, draws = kinds, sum(kinds.values())
-        self.halves = [_draws(kinds, count, HALF_SUMS) for count in (draws // 2, draws - draws // 2)]
+        self.kinds, self.draws = kinds, sum(kinds.values())
+        self.halves = [_draws(kinds, count, HALF_SUMS) for count in (self.draws // 2, self.draws - self.draws // 2)]
 
-    def share(self, t: Fraction, coarse: int = 1) -> Fraction:
+    def share(self, t: Fraction, coarse: int = 1) -> Number:
         """Return P(mean <= t)."""
         first, second = (sorted((total * t.denominator - size * t.numerator, ways)
                                 for (size, total), ways in half.items()) for half in self.halves)
         heights = [height for height, _ in second]
         running = list(itertools.accumulate((ways for _, ways in second), initial=0))
         below = sum(ways * running[bisect_right(heights, -height)] for height, ways in first)
-        return Fraction(below, sum(self.kinds.values()) ** sum(self.kinds.values()))
+        return Fraction(below, self.draws ** self.draws)
 
     def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share, on the grid of all means or that of _end."""
-        return _end(self.kinds, share, self.share, self.roughly, self.grid)
+        """Return the smallest mean t with P(mean <= t) >= share, on the grid of _end."""
+        return _end(self.kinds, share, self.share, self.roughly)
 
 
 # === Inversion ========================================================================================================
@@ -288,115 +288,82 @@ def _above(waves: Iterable[_Wave], y: float) -> float:
     return math.fsum([(wave * cmath.rect(1, -w * y)).imag for w, wave in waves])
 
 
-def _fourier(values: Sequence[complex]) -> list[complex]:
-    """Return the sum of values[k] * exp(-2 pi i k n / N) for each n below N, a power of two (Cooley & Tukey 1965)."""
-    if len(values) == 1:
-        return list(values)
-    even, odd = _fourier(values[::2]), _fourier(values[1::2])
-    turn = -2 * math.pi / len(values)
-    odd = [value * cmath.rect(1, turn * k) for k, value in enumerate(odd)]
-    return list(map(operator.add, even, odd)) + list(map(operator.sub, even, odd))
+class _Sum:
+    """The sum of as many draws from whole numbers as there are, inverted.
 
+    Its characteristic function is the mean of exp(iw number), to the power of the draws. Numbers are counted in steps
+    from the smallest; times is how often each is there, blur the noise that their sum may get.
+    """
 
-class _Axis:
-    """The sizes, or the totals, that draws add up to, counted in steps from the smallest that they can."""
+    def __init__(self, times: Mapping[int, int], blur: float) -> None:
+        draws, least = sum(times.values()), min(times)
+        self.base, self.step = draws * least, math.gcd(*(number - least for number in times)) or 1
+        mean = sum((number - least) * count for number, count in times.items()) / (draws * self.step)
+        terms = [(count / draws, (number - least) // self.step - mean) for number, count in times.items()]
+        most, variance = max(abs(part) for _, part in terms), math.fsum(weight * part ** 2 for weight, part in terms)
+        # Further from its mean than this the sum lies in less than 1e-9 of all draws (Bernstein's inequality).
+        self.radius = min(draws * (max(times) - least) // self.step,
+                          7 * most + math.sqrt(49 * most ** 2 + 42 * variance * draws)) + 1
+        self.centre, self.waves = draws * mean, list[_Wave]()
+        nodes, node = _Nodes(2 * self.radius, blur / self.step), 0
+        still, mean_part = NEGLIGIBLE ** (1 / draws), math.fsum(weight * abs(part) for weight, part in terms) or 1.0
+        while node < nodes.count:
+            w = (node + 0.5) * nodes.angle
+            wave = sum([cmath.rect(weight, w * part) for weight, part in terms])
+            node += 1
+            if (size := abs(wave)) > still:
+                self.waves.append((w, wave ** draws * nodes.weight(w)))
+            else:                                               # it grows no faster with w than the mean |part|
+                node += int((still - size) / mean_part / nodes.angle)
 
-    def __init__(self, values: Sequence[int], times: Sequence[int]) -> None:
-        draws, least = sum(times), min(values)
-        self.base, self.step = draws * least, math.gcd(*(value - least for value in values)) or 1
-        places = [(value - least) // self.step for value in values]
-        self.top, self.centre = draws * max(places), float(sum(map(operator.mul, places, times)))
-        self.parts = [place - self.centre / draws for place in places]
-        self.mean_part = math.fsum(abs(part) * count for part, count in zip(self.parts, times)) / draws or 1.0
-        most = max(map(abs, self.parts))
-        squares = math.fsum(part ** 2 * count for part, count in zip(self.parts, times))
-        # Further from the mean than this lies less than 1e-9 of all sums (Bernstein's inequality).
-        self.radius = min(self.top, 7 * most + math.sqrt(49 * most ** 2 + 42 * squares)) + 1
-        self.range = range(max(0, math.floor(self.centre - self.radius)),
-                           min(self.top, math.ceil(self.centre + self.radius)) + 1)
+    def share(self, most: int) -> float:
+        """Return P(sum <= most)."""
+        y = (most - self.base) // self.step + 0.5 - self.centre
+        share = 0.5 - _above(self.waves, min(max(y, -self.radius), self.radius))
+        return min(1.0, max(0.0, share))
 
 
 class _Inverted(_Halves):
-    """The same in floats, from the characteristic function of the size and the total that draws add up to.
+    """The same in floats: the sum of the totals drawn, where all sizes are equal.
 
-    That is the mean of exp(i (w total + v size)) over the groups, to the power of the draws. P(mean <= t) adds up
-    P(size = n and total <= t n) over the sizes n; a Fourier sum over v singles out each. Where totals are too fine for
-    that, or sizes too many, it is P(sum of (total - t size) <= 0), for each t anew.
+    Else the mean is at most t where the sum of total - t size is at most 0, and that sum is inverted for each t anew.
     """
 
-    def __init__(self, kinds: _Ways, blur: Number | None = None) -> None:
-        self.kinds, times = kinds, list(kinds.values())
-        self.sizes, self.totals = (_Axis(values, times) for values in zip(*kinds))
-        if blur is None:
-            means = [total / size for size, total in kinds]
-            blur = BLUR * (max(means) - min(means)) * sum(size * count for (size, _), count in kinds.items())
-        self.blur = blur / self.totals.step
-        nodes = 2 * self.totals.radius / max(NO_BLUR, self.blur)
-        self.at_once = len(self.sizes.range) == 1 or len(self.sizes.range) * nodes < INVERTED_CELLS
-        self.on_grid = self.at_once and self.blur <= NO_BLUR
+    def __init__(self, kinds: _Ways) -> None:
+        self.kinds, self.draws = kinds, sum(kinds.values())
+        means = [total / size for size, total in kinds]
+        self.blur = BLUR * (max(means) - min(means)) * sum(size * count for (size, _), count in kinds.items())
+        (self.size, least), *others = kinds
+        self.step = math.gcd(*(total - least for _, total in others)) or 1
+        self.one_size = all(size == self.size for size, _ in others)
+        self.on_grid = self.one_size and self.blur <= NO_BLUR * self.step
         self.roughly = (1,) if self.on_grid else ROUGHLY
-        if self.on_grid and len(self.sizes.range) == 1:
-            self.grid = Fraction(self.totals.base, self.sizes.base), Fraction(self.totals.step, self.sizes.base)
-        self.waves: dict[int, list[list[_Wave]]] = {}
-
-    def _column(self, v: float, nodes: _Nodes) -> list[_Wave]:
-        """Return the waves of the total, each size turned by v."""
-        times, draws = self.kinds.values(), sum(self.kinds.values())
-        still = NEGLIGIBLE ** (1 / draws)
-        terms = [(count / draws, total, v * size)
-                 for count, total, size in zip(times, self.totals.parts, self.sizes.parts)]
-        waves, node = [], 0
-        while node < nodes.count:
-            w = (node + 0.5) * nodes.angle
-            mean = sum([cmath.rect(weight, w * total + turn) for weight, total, turn in terms])
-            node += 1
-            if (size := abs(mean)) > still:
-                waves.append((w, mean ** draws * nodes.weight(w)))
-            else:                                               # it grows no faster with w than the mean |total|
-                node += int((still - size) / self.totals.mean_part / nodes.angle)
-        return waves
-
-    def _by_size(self, blur: float) -> list[list[_Wave]]:
-        """Return the waves of the total for each size in the range."""
-        nodes, start = _Nodes(2 * self.totals.radius, blur), self.sizes.centre - self.sizes.range[0]
-        count = 1 << (len(self.sizes.range) - 1).bit_length()
-        if count == 1:
-            return [self._column(0.0, nodes)]
-        columns: dict[float, list[complex]] = {}
-        for k in range(count):
-            v = 2 * math.pi * k / count
-            for w, wave in self._column(v, nodes):
-                columns.setdefault(w, [0.0] * count)[k] = wave * cmath.rect(1 / count, v * start)
-        waves: list[list[_Wave]] = [[] for _ in range(count)]
-        for w, column in columns.items():
-            for of_size, wave in zip(waves, _fourier(column)):
-                if abs(wave) > NEGLIGIBLE / 1000:
-                    of_size.append((w, wave))
-        return waves
+        self.sums: dict[int, _Sum] = {}
 
     def share(self, t: Fraction, coarse: int = 1) -> float:
         """Return P(mean <= t), with `coarse` times the noise where there must be any."""
-        if not self.at_once:
-            numbers: dict[tuple[int, int], int] = Counter()
-            for (size, total), count in self.kinds.items():
-                numbers[1, total * t.denominator - size * t.numerator] += count
-            return _Inverted(numbers, coarse * self.blur * self.totals.step * t.denominator).share(Fraction(0))
-        if coarse not in self.waves:
-            self.waves[coarse] = self._by_size(coarse * self.blur)
-        below = 0.5
-        for place, waves in zip(self.sizes.range, self.waves[coarse]):
-            size = self.sizes.base + place * self.sizes.step
-            y = (size * t.numerator // t.denominator - self.totals.base) // self.totals.step + 0.5 - self.totals.centre
-            below -= _above(waves, min(max(y, -self.totals.radius), self.totals.radius))
-        return min(1.0, max(0.0, below))
+        if self.one_size:
+            if coarse not in self.sums:
+                self.sums[coarse] = _Sum({total: count for (_, total), count in self.kinds.items()}, coarse * self.blur)
+            return self.sums[coarse].share(math.floor(self.draws * self.size * t))
+        heights: Counter[int] = Counter()
+        for (size, total), count in self.kinds.items():
+            heights[total * t.denominator - size * t.numerator] += count
+        return _Sum(heights, coarse * self.blur * t.denominator).share(0)
+
+    def quantile(self, share: Fraction) -> Fraction:
+        """Return the smallest mean t with P(mean <= t) >= share, on the grid of all means where they have one."""
+        if not self.on_grid:
+            return super().quantile(share)
+        cases, least = self.draws * self.size, self.draws * min(total for _, total in self.kinds)
+        return _end(self.kinds, share, self.share, (1,), (Fraction(least, cases), Fraction(self.step, cases)))
 
 
 # === Looking for an end ===============================================================================================
 
 def _score(probability: Number) -> float:
-    """Return a normal quantile to 1%, finite everywhere (Tukey's lambda): almost a straight line in t."""
-    inside = min(max(float(probability), 0.0), 1.0)
-    return 4.91 * (math.pow(inside, 0.14) - math.pow(1 - inside, 0.14))
+    """Return a normal quantile, finite everywhere: almost a straight line in t."""
+    return NORMAL.inv_cdf(min(max(float(probability), 1e-9), 1 - 1e-9))
 
 
 def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, int], guess: float,
@@ -421,10 +388,10 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
 
 def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
          roughly: Sequence[int], grid: tuple[Fraction, Fraction] | None = None) -> Fraction:
-    """Return the smallest t, in numerators, with share(t, coarse) >= wanted; one step of SOLVED_STEPS without a grid.
+    """Return the smallest t, in numerators, with share(t, coarse) >= wanted, on a grid: its first value, and a step.
 
-    coarse, one after the other of `roughly`, is how many times as roughly as in the end a share may be found. An end
-    that stays where it is when the next finer shares are asked is taken.
+    Without one, it has SOLVED_STEPS. coarse, one after the other of `roughly`, is how many times as roughly as in the
+    end a share may be found. An end that stays where it is when the next finer shares are asked is taken.
     """
     means = [Fraction(total, size) for size, total in kinds]
     least, most = min(means), max(means)
@@ -454,7 +421,7 @@ def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Ha
         return _Counted(_draws(kinds, draws, COUNTED_SUMS if draws <= 10 else COUNTED_SUMS // 6))
     inverted = _Inverted(kinds)
     with contextlib.suppress(_TooMany):
-        if draws <= HALVED_DRAWS and len(inverted.sizes.range) > 1 and not inverted.on_grid:
+        if draws <= HALVED_DRAWS and not inverted.one_size:
             return _Halves(kinds)
     return inverted
 

@@ -29,6 +29,7 @@ from core.trials import SIDES, Pair, Trial
 COUNTED = 300                  # trials of a case, both runs together, up to which deals are counted in whole numbers
 LUCK_TRIALS = 4                # fewer show too little of whether trials of different cases move together
 LUCK_RATIO, LUCK_P = 2, 0.01   # beyond, they do
+NOTHING_DECLARED = Limits()
 ALIKE_BY_CHANCE = 0.05         # pairs of trial numbers expected to agree everywhere; fewer, and agreeing is no chance
 
 
@@ -140,9 +141,9 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
         one_seed = any(len({case[0].seed for case in side.trials}) == 1 < len(side.trials) for side in pair.sides)
         return found | {"reason": "one seed for all cases: cannot be checked" if one_seed else None}
     sides = [[tuple([trial.score or 0 for trial in case[:trials]]) for case in side.trials] for side in pair.sides]
-    checked = found["baseline"], found["candidate"] = _luck(sides[0]), _luck(sides[1])
+    checked = found["baseline"], found["candidate"] = [_luck(scores) for scores in sides]
     if paired:
-        checked = (_luck([tuple(map(operator.sub, *case)) for case in zip(*reversed(sides), strict=True)]),)
+        checked = [_luck([tuple(map(operator.sub, *case)) for case in zip(*reversed(sides), strict=True)])]
         found |= checked[0]
     alarms = [luck for luck in checked if luck["ratio"] is not None
               and (luck["ratio"] > LUCK_RATIO or luck["p_value"] < LUCK_P)]
@@ -398,7 +399,7 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
 
 # === The baseline against itself ===
 
-def noise_floor(baseline: Scores, members: list[int], limits: Limits = Limits(),
+def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_DECLARED,
                 score_range: tuple[Number, Number] = (0, 1), seed: int = SEED) -> Record:
     """Return how large a difference the baseline shows against itself, and how often the gate answers that wrongly.
 

@@ -214,8 +214,21 @@ def _draws(kinds: _Ways, count: int, most: int) -> _Ways:
     return _both(whole, kinds, most) if count % 2 else whole
 
 
+def _heights(kinds: _Ways, t: Fraction) -> Counter[int]:
+    """Return how many groups have each total - t size, as a whole number. A mean is at most t where theirs are at most 0.
+
+    >>> _heights({(1, 2): 1, (2, 0): 3}, Fraction(1, 2))
+    Counter({-2: 3, 3: 1})
+    """
+    found: Counter[int] = Counter()
+    for (size, total), count in kinds.items():
+        found[total * t.denominator - size * t.numerator] += count
+    return found
+
+
 class _Counted:
     """The distribution of a mean of draws, from in how many ways they add up."""
+    exact = True
 
     def __init__(self, ways: _Ways) -> None:
         # Two means that one float cannot tell apart are one: they differ by less than any figure shows.
@@ -240,6 +253,7 @@ class _Halves:
     Two halves sorted by total - t size tell P(mean <= t) without being combined (Horowitz & Sahni 1974, J. ACM 21:277).
     A few large sources need it: their characteristic function does not fade.
     """
+    exact = False
     roughly: tuple[int, ...] = (1,)
 
     def __init__(self, kinds: _Ways) -> None:
@@ -248,8 +262,7 @@ class _Halves:
 
     def share(self, t: Fraction, coarse: int = 1) -> Number:
         """Return P(mean <= t)."""
-        first, second = (sorted((total * t.denominator - size * t.numerator, ways)
-                                for (size, total), ways in half.items()) for half in self.halves)
+        first, second = (sorted(_heights(half, t).items()) for half in self.halves)
         heights = [height for height, _ in second]
         running = list(itertools.accumulate((ways for _, ways in second), initial=0))
         below = sum(ways * running[bisect_right(heights, -height)] for height, ways in first)
@@ -346,10 +359,7 @@ class _Inverted(_Halves):
             if coarse not in self.sums:
                 self.sums[coarse] = _Sum({total: count for (_, total), count in self.kinds.items()}, coarse * self.blur)
             return self.sums[coarse].share(math.floor(self.draws * self.size * t))
-        heights: Counter[int] = Counter()
-        for (size, total), count in self.kinds.items():
-            heights[total * t.denominator - size * t.numerator] += count
-        return _Sum(heights, coarse * self.blur * t.denominator).share(0)
+        return _Sum(_heights(self.kinds, t), coarse * self.blur * t.denominator).share(0)
 
     def quantile(self, share: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= share, on the grid of all means where they have one."""
@@ -376,14 +386,14 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
     30
     """
     low, high = limits
-    for turn in itertools.count():
-        if high - low <= 1:
-            return high
+    turn = 0
+    while high - low > 1:
         p = min(max(math.ceil((low + high) / 2 if turn > 4 and turn % 2 else guess), low + 1), high - 1)
-        found = share(p)
+        found, turn = share(p), turn + 1
         low, high = (low, p) if found >= wanted else (p, high)
         move = spread * (_score(wanted) - _score(found))
         guess = p + 1.1 * move + math.copysign(1, move)        # a little too far, so that both sides close in
+    return high
 
 
 def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
@@ -403,9 +413,13 @@ def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
     spread = math.sqrt(math.fsum(count * float((part - size * middle) / (step * cases)) ** 2
                                  for (size, part), count in kinds.items()))
     limits = math.floor((least - base) / step) - 1, math.ceil((most - base) / step)
+
+    def at_step(coarse: int) -> Callable[[int], Number]:
+        return lambda p: share(base + p * step, coarse)
+
     last, guess = None, float((middle - base) / step) + spread * _score(wanted)
     for coarse in roughly:
-        found = _first(lambda p: share(base + p * step, coarse), wanted, limits, guess, spread)
+        found = _first(at_step(coarse), wanted, limits, guess, spread)
         if last is not None and abs(found - last) <= 2:
             break
         guess = last = found
@@ -445,9 +459,8 @@ def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) 
     (Fraction(0, 1), Fraction(1, 2))
     """
     tail, found = _tail(level), _bootstrap([(1, k) for k in numerators])
-    ends = found.quantile(tail) / unit, found.quantile(1 - tail) / unit
-    counted = isinstance(found, _Counted)
-    return Interval(ends, f"{'exact' if counted else 'numerical'}, grid of 1/{unit}", counted)
+    return Interval((found.quantile(tail) / unit, found.quantile(1 - tail) / unit),
+                    f"{'exact' if found.exact else 'numerical'}, grid of 1/{unit}", found.exact)
 
 
 def exact_distribution(numerators: Sequence[int], unit: int, bins: int = 40) -> Distribution:
@@ -483,10 +496,10 @@ def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interva
     ((Fraction(0, 1), Fraction(1, 2)), 'exact over 3 draws')
     """
     n, tail, found = len(groups), _tail(level), _bootstrap(groups)
-    ends = found.quantile(tail) / unit, found.quantile(1 - tail) / unit
-    counted = isinstance(found, _Counted)
-    how = f"exact over {math.comb(2 * n - 1, n)} draws" if n <= 10 else f"exact, {n} groups"
-    return Interval(ends, how if counted else f"numerical, {n} groups", counted, None,
+    method = f"{'exact' if found.exact else 'numerical'}, {n} groups"
+    if found.exact and n <= 10:
+        method = f"exact over {math.comb(2 * n - 1, n)} draws"
+    return Interval((found.quantile(tail) / unit, found.quantile(1 - tail) / unit), method, found.exact, None,
                     found.share(Fraction(0)))
 
 
@@ -527,12 +540,7 @@ def flip_p_value(values: Iterable[int]) -> Number:
 
 def _flip_end(kinds: _Ways, wanted: Fraction) -> Fraction:
     """Return the smallest t, in numerators, up to which so large a share of all subsets of groups have their mean."""
-    def share(t: Fraction, coarse: int) -> Number:
-        times: dict[int, int] = Counter()
-        for (size, total), count in kinds.items():
-            times[total * t.denominator - size * t.numerator] += count
-        return _tail_of(times, coarse)
-    return _end(kinds, wanted, share, ROUGHLY)
+    return _end(kinds, wanted, lambda t, coarse: _tail_of(_heights(kinds, t), coarse), ROUGHLY)
 
 
 def _tail_of(times: Mapping[int, int], coarse: int = 0) -> Number:
@@ -630,10 +638,10 @@ def flip_excludes(groups: Groups, unit: int, limit: Number, alpha: Number) -> bo
     (True, False)
     """
     alpha, bound = Fraction(str(alpha)), Fraction(limit) * unit
-    values = [total * bound.denominator - cases * bound.numerator for cases, total in groups]
-    if alpha < Fraction(1, 2) and sum(values) <= 0:             # half of all subsets or more
-        return False
-    return flip_tail(values) <= alpha
+    heights = _heights(Counter(groups), bound)
+    if alpha < Fraction(1, 2) and sum(height * count for height, count in heights.items()) <= 0:
+        return False                                            # half of all subsets or more
+    return _tail_of(heights) <= alpha
 
 
 def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
@@ -655,9 +663,9 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     p_value = flip_p_value(total for _, total in groups)
     rank = math.floor(tail * 2 ** n)
     if not rank:
-        reason = f"fewer than {groups_needed_for(tail)} groups carry no {100 * float(level):g}% interval"
+        reason = f"fewer than {groups_needed_for(tail)} sources: too few for a {100 * float(level):g}% interval"
         return Interval(None, f"exact, {patterns}", True, reason, p_value)
-    places = math.prod(sum(map(abs, values)) // (math.gcd(*values) or 1) + 1 for values in zip(*groups))
+    places = math.prod(sum(map(abs, values)) // (math.gcd(*values) or 1) + 1 for values in zip(*groups, strict=True))
     exact = min(2 ** (n + 1), n * places // 3) <= COUNTED_SUMS
     if exact:
         ways: _Ways = {(0, 0): 1}
@@ -711,10 +719,10 @@ def smallest_p_values(slices: Sequence[Sequence[int]], sizes: Sequence[Sequence[
     for column in sizes:
         count, patterns = _patterns(len(column))
         drawn, limit = int(len(column) > EVERY_PATTERN), sum(column) ** 2 / _squares(column) * (1 - 1e-12)
-        taken = [pattern for pattern, cases in zip(patterns, column) if cases]
+        taken = [pattern for pattern, cases in zip(patterns, column, strict=True) if cases]
         one_way = functools.reduce(operator.and_, taken) | ((1 << count) - 1) ^ functools.reduce(operator.or_, taken)
         reached = len(ordered) - bisect_left(ordered, limit)
-        reached += sum(other < limit for other, bit in zip(largest, f"{one_way:0{count}b}") if bit == "1")
+        reached += sum(other < limit for other, bit in zip(largest, f"{one_way:0{count}b}", strict=True) if bit == "1")
         found.append(Fraction(reached + drawn, len(largest) + drawn))
     return found
 
@@ -731,7 +739,7 @@ def _largest(slices: tuple[tuple[int, ...], ...]) -> list[float]:
         sums, whole, squares = _sums_taken(column), sum(map(abs, column)), _squares(column) or 1
         statistic = {taken: (2 * taken - whole) ** 2 / squares for taken in set(sums)}
         statistics = map(statistic.__getitem__, sums)
-        largest = [a if a > b else b for a, b in zip(largest, statistics)] if largest else list(statistics)
+        largest = [a if a > b else b for a, b in zip(largest, statistics, strict=True)] if largest else list(statistics)
     return largest
 
 
@@ -761,7 +769,7 @@ def _sums_taken(column: Sequence[int]) -> list[int]:
     """
     count, patterns = _patterns(len(column))
     planes = [0] * (sum(map(abs, column)).bit_length() + 1)
-    for value, taken in zip(column, patterns):
+    for value, taken in zip(column, patterns, strict=True):
         if value < 0:
             taken ^= (1 << count) - 1
         for place in range(value.bit_length()):
@@ -773,7 +781,7 @@ def _sums_taken(column: Sequence[int]) -> list[int]:
     for first in reversed(range(0, len(planes), 8)):            # eight planes make a byte for each pattern
         byte_of_each = sum(int.from_bytes(f"{plane:0{count}b}".encode()) - digits_0 << i
                            for i, plane in enumerate(planes[first:first + 8])).to_bytes(count)
-        sums = [256 * total + byte for total, byte in zip(sums, byte_of_each)] if any(sums) else list(byte_of_each)
+        sums = [256 * total + byte for total, byte in zip(sums, byte_of_each, strict=True)] if any(sums) else list(byte_of_each)
     return sums
 
 

@@ -390,10 +390,10 @@ class SignFlipTest(unittest.TestCase):
         groups = [(1, k) for k in (1, 2, 3, 4, 5, 6)]
         self.assertEqual(sign_flip(groups, 1).interval, (1, 6))
         self.assertIsNone(sign_flip(groups[:5], 1).interval)
-        self.assertEqual(sign_flip(groups[:5], 1).reason, "fewer than 6 groups carry no 95% interval")
+        self.assertEqual(sign_flip(groups[:5], 1).reason, "fewer than 6 sources: too few for a 95% interval")
         self.assertEqual(sign_flip(groups[:5], 1).tail, Fraction(1, 16))
         self.assertEqual(sign_flip(groups[:5], 1, level=0.9).interval, (1, 5))
-        self.assertEqual(sign_flip(groups[:4], 1, level=0.9).reason, "fewer than 5 groups carry no 90% interval")
+        self.assertEqual(sign_flip(groups[:4], 1, level=0.9).reason, "fewer than 5 sources: too few for a 90% interval")
 
     def test_inversion_equals_brute_force(self):
         rng = random.Random(16)

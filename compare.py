@@ -25,8 +25,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` l
 
 import argparse
 import gc
+import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -35,10 +36,9 @@ from core import files
 import harness
 from core import trial_logs
 from core import trials
-from harness import CaseSet
-from core.figures import COMPARISON_VERSION, compare_pair, compare_records
+from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
-from core.options import CHOICES, DEFAULTS, Options, parse_options
+from core.options import CHOICES, DEFAULTS, parse_options
 from core.trials import Pair
 
 # === Formatting ===
@@ -126,27 +126,22 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-Source = Pair | tuple[dict[str, Any], dict[str, Any], CaseSet]  # trial logs, or two run records and their case set
-
-
-def read_inputs(args: argparse.Namespace, options: Options) -> tuple[dict[str, Any], Source]:
-    """Return the comparison that the command asks for, and what it was made from."""
+def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> tuple[Pair, list[dict[str, Any]]]:
+    """Return the two runs that the command names, and the manifests of run records."""
     names = args.baseline, args.candidate
-    files.STAGES.enter("reading the runs")
-    if not args.trials:
-        case_set = harness.load_cases(args.cases)
-        baseline, candidate = (harness.read_run(name, case_set, args.cases) for name in names)
-        for name, record in zip(names, (baseline, candidate), strict=True):
-            if args.task:
-                harness.load_task(args.task, record["manifest"], name)
-        files.STAGES.enter("computing the figures")
-        return compare_records(baseline, candidate, case_set, options, names), (baseline, candidate, case_set)
-    pair = trial_logs.read_trial_logs(args.trials, *names, options.reading)
-    files.STAGES.enter("computing the figures")
-    return compare_pair(pair, options), pair
+    if args.trials:
+        return trial_logs.read_trial_logs(args.trials, *names, reading), []
+    case_set = harness.load_cases(args.cases)
+    baseline, candidate = (harness.read_run(name, case_set, args.cases) for name in names)
+    manifests = [baseline["manifest"], candidate["manifest"]]
+    if args.task:
+        for name, manifest in zip(names, manifests, strict=True):
+            harness.load_task(args.task, manifest, name)
+    harness.refuse_unlike_runs(baseline, candidate, case_set, names)
+    return trials.from_records(baseline, candidate, case_set), manifests
 
 
-def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: Source) -> None:
+def write_reports(args: argparse.Namespace, comparison: dict[str, Any], pair: Pair, manifests: list[Any]) -> None:
     """Write what --table, --markdown and --html ask for."""
     from views import page, text, words  # only here: a plain comparison starts faster without them
 
@@ -158,33 +153,23 @@ def write_reports(args: argparse.Namespace, comparison: dict[str, Any], source: 
     if args.markdown:
         files.write("a Markdown report", args.markdown, text.story_markdown(story))
     if args.html:
-        pair = source if isinstance(source, Pair) else trials.from_records(*source)
-        manifests = [] if isinstance(source, Pair) else [run["manifest"] for run in source[:2]]
         files.write("a page", args.html, page.html_report(comparison, pair, manifests))
 
 
-def leaves(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield (keys and indices that lead there, JSON text) of each value within a JSON value that holds no other."""
-    inside = value.items() if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else ()
-    if not inside:
-        yield place, json.dumps(value)
-    for key, item in inside:
-        yield from leaves(item, (*place, key))
-
-
-def first_difference(one: Any, other: Any) -> str:
+def first_difference(one: Any, other: Any, place: str = "") -> str:
     """Return the place of the first value in which two JSON values differ, with both; "" where none does.
 
     >>> first_difference({"a": [1, 2], "b": 0}, {"a": [1, 3], "b": 1})
     'a[1]: 2 and 3'
     """
-    known, found = dict(leaves(one)), dict(leaves(other))
-    for place in {**found, **known}:
-        pair = [side.get(place, "nothing") for side in (known, found)]
-        if pair[0] != pair[1]:
-            name = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place).lstrip(".")
-            return f"{name}: {pair[0]:.200} and {pair[1]:.200}"
-    return ""
+    if isinstance(one, dict) and isinstance(other, dict):
+        inside = [(f".{key}", one.get(key, ...), other.get(key, ...)) for key in {**other, **one}]  # ...: not there
+    elif isinstance(one, list) and isinstance(other, list):
+        inside = [(f"[{i}]", *both) for i, both in enumerate(itertools.zip_longest(one, other, fillvalue=...))]
+    else:
+        known, found = ("nothing" if value is ... else json.dumps(value) for value in (one, other))
+        return "" if known == found else f"{place.lstrip('.')}: {known:.200} and {found:.200}"
+    return next(filter(None, (first_difference(known, found, place + name) for name, known, found in inside)), "")
 
 
 def check(args: argparse.Namespace) -> int:
@@ -198,8 +183,9 @@ def check(args: argparse.Namespace) -> int:
         options = parse_options(saved["options"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.check}: options: {error}; make it again with compare.py --out") from None
-    fresh = json.loads(format_json(read_inputs(args, options)[0]))
-    found = first_difference(*({**one, "tool_version": None} for one in (saved, fresh)))
+    pair, _ = read_pair(args, options.reading)
+    fresh = json.loads(format_json(compare_pair(pair, options)))
+    found = first_difference(saved | {"tool_version": fresh["tool_version"]}, fresh)
     if found:
         raise files.RunError(f"{args.check} and what comes out now differ in {found}; find out which was changed, the "
                              "comparison, what it was made from, or the tool")
@@ -229,12 +215,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         args.cases, *harness.run_paths(args.baseline), *harness.run_paths(args.candidate)]
     outputs = [("a comparison", args.out), ("a Markdown report", args.markdown), ("a page", args.html)]
     files.check_outputs(outputs, inputs)
-    comparison, source = read_inputs(args, options)
+    files.STAGES.enter("reading the runs")
+    pair, manifests = read_pair(args, options.reading)
+    files.STAGES.enter("computing the figures")
+    comparison = compare_pair(pair, options)
     if args.out:
         files.write("a comparison", args.out, format_json(comparison))
     print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")
     if args.table or args.markdown or args.html:
-        write_reports(args, comparison, source)
+        write_reports(args, comparison, pair, manifests)
     sys.stdout.flush()  # the result stands before the warnings about it
     told = [] if args.table else comparison["warnings"]  # the table has told them
     for line in (*verdict_lines(comparison), *(f"warning: {row['message']}; {row['advice']}" for row in told)):

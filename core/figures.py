@@ -3,8 +3,8 @@
     $ python3 -c "from core import figures; print(figures.COMPARISON_VERSION)"
     2
 
-`compare_pair` is the list of them; it takes a trials.Pair, `compare_records` two run records. Reads no file, writes
-none, prints nothing, and the same scores give the same figures.
+`compare_pair` is the list of them; it takes a trials.Pair. Reads no file, writes none, prints nothing, and the same
+scores give the same figures.
 """
 
 import itertools
@@ -21,8 +21,6 @@ from core.files import TOOL_VERSION
 from core.intervals import RESAMPLES, IndexStream, Interval
 from core.options import DEFAULT_OPTIONS, Options
 from core.trials import SIDES, Pair, Side
-import harness
-from harness import CaseSet
 
 COMPARISON_VERSION = "2"
 MOST_DRAWN = 5000  # trials of one side up to which the seeded intervals are drawn; beyond they cost more than they tell
@@ -322,8 +320,9 @@ def planning(data: Data) -> Record:
 
 def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Record:
     """Return the comparison of a Pair, every figure rounded; RunError where something is missing that may not be."""
+    missing = options.missing if as_read.task is None else "zero"  # a model whose answer is missing has not passed
     must_pass = chance.must_pass(as_read, options.must_pass)
-    pair, excluded = trials.apply_missing(as_read, options.missing)
+    pair, excluded = trials.apply_missing(as_read, missing)
     data = prepare(as_read, pair, options)
     pair, diffs = data.pair, data.differences
     # One generator serves them all, in this order: the published figures depend on it.
@@ -350,22 +349,12 @@ def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Record:
         "nothing_moved": decide.nothing_moved(diffs.numerators, diffs.groups()),
         "tool_version": TOOL_VERSION, "task": pair.task,
         "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
-        "score_range": list(pair.score_range), "missing": options.missing, "excluded": excluded,
+        "score_range": list(pair.score_range), "missing": missing, "excluded": excluded,
         "uneven_trials": trials.uneven_trials(pair), "options": dict(options.given), "must_pass": must_pass or None,
         "decision": decided(data, must_pass), "measures": measure_figures(data),
     }
     comparison["warnings"] = caution.warnings(comparison, pair, diffs.group_of, pair.temperatures)
     return dict(rounded(comparison, places=trials.shown_places(*pair.score_range)))
-
-
-def compare_records(baseline: Record, candidate: Record, case_set: CaseSet, options: Options = DEFAULT_OPTIONS,
-                    names: tuple[str, str] = ("baseline", "candidate")) -> Record:
-    """Return the comparison of two run records; raise RunError, by name and value, unless they were measured alike.
-
-    An incomplete trial does not pass: it counts as zero and is reported apart.
-    """
-    harness.refuse_unlike_runs(baseline, candidate, case_set, names)
-    return compare_pair(trials.from_records(baseline, candidate, case_set), options._replace(missing="zero"))
 
 
 def rounded(value: Any, key: str = "", places: int = 4) -> Any:

@@ -6,13 +6,10 @@
     | cases | stage                | processor s | elapsed s | MB   | plain processor s | times as fast |
     |-------|----------------------|-------------|-----------|------|-------------------|---------------|
     | 44    | read two run records | 0.00373     | 0.00386   | 1.5  | 0.00224           | 0.6           |
-    | 44    | pair                 | 0.00297     | 0.00299   | 0.3  |                   |               |
     | 44    | sampled, by case     | 0.00364     | 0.00366   | 0.4  | 0.0138            | 3.79          |
-    | 44    | sampled, by trial    | 0.00842     | 0.00844   | 0.9  | 0.0584            | 6.94          |
     | 44    | exact, by case       | 0.00131     | 0.00131   | 1.0  | 0.625             | 475           |
     | 44    | by source            | 0.00244     | 0.00243   | 1.0  | 0.00311           | 1.27          |
-    | 44    | sign-flip            | 0.00172     | 0.00172   | 1.0  | 0.00135           | 0.782         |
-    | 44    | slices               | 0.0226      | 0.0228    | 1.1  |                   |               |
+    | 44    | sign-flip            | 0.00172     | 0.00172   | 1.0  |                   |               |
     | 44    | whole compare.py     | 0.114       | 0.129     | 24.7 |                   |               |
 
 `speed` times the stages of a comparison, of the bundled runs (44 cases) and of synthetic ones, beside a plain way to
@@ -55,7 +52,6 @@ import harness
 from core import intervals
 from core import trials
 from core.intervals import RESAMPLES, SEED, Groups, IndexStream
-from core.options import Options
 
 FORK = multiprocessing.get_context("fork")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -129,14 +125,6 @@ def plain_exact(groups: Groups, unit: int) -> Interval:
     running = list(itertools.accumulate(means[mean] for mean in ordered))
     low, high = (next(i for i, ways in enumerate(running) if 40 * ways >= part * running[-1]) for part in (1, 39))
     return ordered[low], ordered[high]
-
-
-def plain_sign_flip(groups: Groups, unit: int) -> Interval:
-    """Return the sign-flip interval of at least 6 groups from the mean of every non-empty subset."""
-    means = sorted(Fraction(sum(total for _, total in chosen), unit * sum(size for size, _ in chosen))
-                   for count in range(1, len(groups) + 1) for chosen in itertools.combinations(groups, count))
-    rank = 2 ** len(groups) // 40
-    return means[rank - 1], means[-rank]
 
 
 # === Speed ===
@@ -218,35 +206,20 @@ def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Calla
     def read() -> list[Any]:
         return [harness.load_cases(paths[0]), *map(harness.read_record, paths[1:])]
 
-    def join() -> trials.Pair:
-        harness.refuse_unlike_runs(old, new, case_set)
-        return trials.apply_missing(trials.from_records(old, new, case_set), "zero")[0]
-
-    def sampled(values: Sequence[int], grid: int) -> tuple[Callable[[], Any], Callable[[], Any], float]:
-        part = min(RESAMPLES, max(1, PLAIN_DRAWS // len(values)))
-        return (lambda: intervals.sampled_interval(values, grid, IndexStream(SEED)),
-                lambda: plain_sampled(values, grid, part), RESAMPLES / part)
-
     def every(units: Groups) -> Callable[[], Any] | None:
         few = math.comb(len(units) + len(set(units)) - 1, len(units)) <= PLAIN_WAYS
         return (lambda: plain_exact(units, unit)) if few else None
 
     yield "read two run records", read, lambda: [json.loads(files.read_bytes(path)) for path in paths], 1
     case_set, old, new = read()
-    yield "pair", join, None, 1
-    pair = join()
-    data = figures.prepare(pair, pair, Options())
-    numerators, unit, groups = data.differences.numerators, data.differences.unit, data.differences.groups()
-    each = [int(after.score or 0) - int(before.score or 0)
-            for one, other in zip(*(side.trials for side in pair.sides), strict=True)
-            for before, after in zip(one, other, strict=True)]
-    yield ("sampled, by case", *sampled(numerators, unit))
-    yield ("sampled, by trial", *sampled(each, 1))
+    found = figures.differences(trials.apply_missing(trials.from_records(old, new, case_set), "zero")[0])
+    numerators, unit, groups = found.numerators, found.unit, found.groups()
+    part = min(RESAMPLES, max(1, PLAIN_DRAWS // len(numerators)))
+    yield ("sampled, by case", lambda: intervals.sampled_interval(numerators, unit, IndexStream(SEED)),
+           lambda: plain_sampled(numerators, unit, part), RESAMPLES / part)
     yield "exact, by case", lambda: intervals.exact_interval(numerators, unit), every([(1, k) for k in numerators]), 1
     yield "by source", lambda: intervals.source_interval(groups, unit), every(groups), 1
-    yield ("sign-flip", lambda: intervals.sign_flip(groups, unit),
-           (lambda: plain_sign_flip(groups, unit)) if 6 <= len(groups) <= 16 else None, 1)
-    yield "slices", lambda: figures.slice_figures(data, IndexStream(SEED)), None, 1
+    yield "sign-flip", lambda: intervals.sign_flip(groups, unit), None, 1
 
 
 def row(cases: int, name: str, cost: Cost, slow: float | None) -> list[str]:
@@ -266,19 +239,16 @@ def stage_rows(paths: Sequence[str], cases: int) -> list[list[str]]:
 
 
 def whole_process(paths: Sequence[str], folder: str) -> Cost:
-    """Return what the whole compare.py costs, Python and child processes included."""
+    """Return what the whole compare.py costs, Python included; call it where no other process was waited for."""
     command = [sys.executable, os.path.join(HERE, "compare.py"), *paths[1:], "--cases", paths[0],
                "--out", os.path.join(folder, "comparison.json")]
-    with open(os.path.join(folder, "stderr"), "w+") as stderr:
-        start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
-        _, status, used = os.wait4(process.pid, 0)
-        elapsed_s = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            stderr.seek(0)
-            raise files.RunError(f"compare.py ended with {process.returncode}: {stderr.read().strip()}; mend it first")
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    elapsed_s = time.perf_counter() - start
+    if done.returncode:
+        raise files.RunError(f"compare.py ended with {done.returncode}: {done.stderr.strip()}; mend it first")
     # A process inherits the peak of the one that started it: this one, which holds no more than compare.py imports.
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return Cost(used.ru_utime + used.ru_stime, elapsed_s, used.ru_maxrss / 1024)
 
 
@@ -290,7 +260,7 @@ def cmd_speed(args: argparse.Namespace) -> int:
             paths = ([os.path.join(HERE, name) for name in FILES] if cases == BUNDLED
                      else in_child(make_runs, folder, cases))
             progress(f"{cases} cases: compare.py")
-            whole = best(functools.partial(whole_process, paths, folder))
+            whole = best(functools.partial(in_child, whole_process, paths, folder))
             rows += [*in_child(stage_rows, paths, cases), row(cases, "whole compare.py", whole, None)]
     progress("")
     print("Seconds of the fastest run of a few. MB: by how much memory grew; of compare.py all of it. "

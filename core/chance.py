@@ -8,7 +8,6 @@ and prints nothing. `baseline` and `candidate` hold the scores (int, Fraction) o
 `members` the index of each case's source group. Without sources each case is its own group.
 """
 
-import cmath
 import functools
 import itertools
 import math
@@ -23,7 +22,7 @@ from core.decide import (
     MIN_GROUPS, Z_95, Evidence, Limits, Number, Record, Scores, alone, claim_of, holds, text,
 )
 from core.files import RunError
-from core.intervals import SEED, flip_p_value
+from core.intervals import SEED, InvertedSum, flip_p_value
 from core.trials import SIDES, Pair, Trial
 
 COUNTED = 300                  # trials of a case, both runs together, up to which deals are counted in whole numbers
@@ -295,38 +294,17 @@ def these_cases(sample: VeryCases, cases: Sequence[int], difference: Number) -> 
 def _dealt(cases: Sequence[tuple[int, int, int, int]]) -> float:
     """Return how often the sum of the cases' differences is at least as large when passes are dealt at random.
 
-    The Fourier sum over the lattice that the sum lies on, on a circle of 24 standard deviations beyond which next to
-    nothing lies; right to 1e-12, and that much is added.
+    Right to 1e-12, and that much is added.
     """
     grid = math.lcm(*{count for _, in_baseline, _, in_candidate in cases for count in (in_baseline, in_candidate)})
-    lattice = math.gcd(*{grid // in_baseline + grid // in_candidate for _, in_baseline, _, in_candidate in cases})
     seen = abs(sum(c * (grid // in_candidate) - b * (grid // in_baseline) for b, in_baseline, c, in_candidate in cases))
-    start, length, variance, kinds = 0, 1, 0.0, []
+    draws = []
     for (total, one, other), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
         low, weights, whole = _deals(total, one, other)
-        step, first = grid // one + grid // other, low * (grid // other) - (total - low) * (grid // one)
-        kinds.append((count, [(first + step * k, weight / whole) for k, weight in enumerate(weights)
-                              if weight / whole > 1e-20]))
-        start, length = start + count * first, length + count * step // lattice * (len(weights) - 1)
-        variance += count * step ** 2 * total * (one + other - total) * one * other / (one + other) ** 2 / (
-            one + other - 1)
-    low = max(0, (-seen - start) // lattice + 1)           # the first and last place of the lattice with |sum| < seen
-    inner = min(length - 1, -((start - seen) // lattice) - 1) - low + 1
-    if inner <= 0:
-        return 1.0
-    middle = start + lattice * (low + (inner - 1) / 2)
-    cycle = min(length, math.ceil(24 * math.sqrt(variance) / lattice) + 2) | 1      # odd: waves come in pairs
-    inner = min(inner, cycle)
-    inside, even = inner / cycle, len({one * other for _, one, _, other in cases}) == 1
-    for k in range(1, cycle // 2 + 1):
-        w = 2 * math.pi * k / cycle / lattice
-        wave = math.prod((sum(share * cmath.rect(1, w * value) for value, share in deals) ** count
-                          for count, deals in kinds), start=1 + 0j)
-        if even and abs(wave) < 1e-18:                     # then it only fades
-            break
-        turned = wave * cmath.rect(1, -w * middle)
-        inside += 2 / cycle * turned.real * math.sin(w * lattice * inner / 2) / math.sin(w * lattice / 2)
-    return min(1.0, max(0.0, 1 - inside) + 1e-12)
+        draws.append((count, {c * (grid // other) - (total - c) * (grid // one): weight / whole
+                              for c, weight in enumerate(weights, low) if weight / whole > 1e-20}))
+    found = InvertedSum(draws)
+    return min(1.0, max(0.0, found.share(-seen) + 1 - found.share(seen - 1)) + 1e-12)
 
 
 def holm(p_values: Sequence[Number]) -> list[Number]:

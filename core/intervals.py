@@ -61,7 +61,7 @@ ROUGHLY = 16, 4, 1           # times as roughly, one after the other, until an e
 BLUR = 1.5e-5                # noise that inversion may add to a mean, of the largest difference of means
 FLIP_BLUR = 1e-4             # and to the sum of sign flips, of half the sum of all sizes
 NO_BLUR = 2                  # steps of a grid; noise of less takes longer than none
-NEGLIGIBLE = 1e-10           # of a characteristic function: what is below is left out
+NEGLIGIBLE = 1e-13           # of a characteristic function: what is below is left out
 SMALLEST_TAIL = 1e-7         # below, an inverted tail is replaced by an upper bound
 
 NORMAL = NormalDist()
@@ -301,33 +301,45 @@ def _above(waves: Iterable[_Wave], y: float) -> float:
     return math.fsum([(wave * cmath.rect(1, -w * y)).imag for w, wave in waves])
 
 
-class _Sum:
-    """The sum of as many draws from whole numbers as there are, inverted.
+class InvertedSum:
+    """The distribution of a sum of independent whole numbers, inverted: right to 1e-12 where no noise is added.
 
-    Its characteristic function is the mean of exp(iw number), to the power of the draws. Numbers are counted in steps
-    from the smallest; times is how often each is there, blur the noise that their sum may get.
+    draws holds (how many, weight of each number that such a draw can be). Their characteristic functions are the means
+    of exp(iw number), and that of the sum is the product of all. blur is the noise that the sum may get.
+
+    >>> round(InvertedSum([(2, {0: 0.5, 3: 0.5})]).share(2), 12)       # 0 in one of four ways, 3 in two, 6 in one
+    0.25
     """
 
-    def __init__(self, times: Mapping[int, int], blur: float) -> None:
-        draws, least = sum(times.values()), min(times)
-        self.base, self.step = draws * least, math.gcd(*(number - least for number in times)) or 1
-        mean = sum((number - least) * count for number, count in times.items()) / (draws * self.step)
-        terms = [(count / draws, (number - least) // self.step - mean) for number, count in times.items()]
-        most, variance = max(abs(part) for _, part in terms), math.fsum(weight * part ** 2 for weight, part in terms)
-        # Further from its mean than this the sum lies in less than 1e-9 of all draws (Bernstein's inequality).
-        self.radius = min(draws * (max(times) - least) // self.step,
-                          7 * most + math.sqrt(49 * most ** 2 + 42 * variance * draws)) + 1
-        self.centre, self.waves = draws * mean, list[_Wave]()
+    def __init__(self, draws: Sequence[tuple[int, Mapping[int, float]]], blur: float = 0.0) -> None:
+        self.base = sum(count * min(weights) for count, weights in draws)
+        self.step = math.gcd(*(number - min(weights) for _, weights in draws for number in weights)) or 1
+        self.centre = top = most = variance = 0.0
+        kinds = []
+        for count, weights in draws:
+            places = [((number - min(weights)) // self.step, weight) for number, weight in weights.items()]
+            mean = math.fsum(weight * place for place, weight in places)
+            terms = [(weight, place - mean) for place, weight in places]
+            kinds.append((count, terms, NEGLIGIBLE ** (1 / count),
+                          math.fsum(weight * abs(part) for weight, part in terms) or 1.0))
+            self.centre, top = self.centre + count * mean, top + count * max(place for place, _ in places)
+            most = max(most, *(abs(part) for _, part in terms))
+            variance += count * math.fsum(weight * part ** 2 for weight, part in terms)
+        # Further from its mean than this the sum lies in less than 1e-12 of all draws (Bernstein's inequality).
+        self.radius = min(top, 9.5 * most + math.sqrt(90 * most ** 2 + 57 * variance)) + 1
+        self.waves: list[_Wave] = []
         nodes, node = _Nodes(2 * self.radius, blur / self.step), 0
-        still, mean_part = NEGLIGIBLE ** (1 / draws), math.fsum(weight * abs(part) for weight, part in terms) or 1.0
         while node < nodes.count:
-            w = (node + 0.5) * nodes.angle
-            wave = sum([cmath.rect(weight, w * part) for weight, part in terms])
-            node += 1
-            if (size := abs(wave)) > still:
-                self.waves.append((w, wave ** draws * nodes.weight(w)))
-            else:                                               # it grows no faster with w than the mean |part|
-                node += int((still - size) / mean_part / nodes.angle)
+            w, node = (node + 0.5) * nodes.angle, node + 1
+            wave = complex(nodes.weight(w))
+            for count, terms, still, mean_part in kinds:
+                factor = sum([cmath.rect(weight, w * part) for weight, part in terms])
+                if (size := abs(factor)) <= still:              # it grows no faster with w than the mean |part|
+                    node += int((still - size) / mean_part / nodes.angle)
+                    break
+                wave *= factor ** count
+            else:
+                self.waves.append((w, wave))
 
     def share(self, most: int) -> float:
         """Return P(sum <= most)."""
@@ -351,15 +363,20 @@ class _Inverted(_Halves):
         self.one_size = all(size == self.size for size, _ in others)
         self.on_grid = self.one_size and self.blur <= NO_BLUR * self.step
         self.roughly = (1,) if self.on_grid else ROUGHLY
-        self.sums: dict[int, _Sum] = {}
+        self.sums: dict[int, InvertedSum] = {}
 
     def share(self, t: Fraction, coarse: int = 1) -> float:
         """Return P(mean <= t), with `coarse` times the noise where there must be any."""
         if self.one_size:
             if coarse not in self.sums:
-                self.sums[coarse] = _Sum({total: count for (_, total), count in self.kinds.items()}, coarse * self.blur)
+                self.sums[coarse] = self._sum(Fraction(0), coarse)
             return self.sums[coarse].share(math.floor(self.draws * self.size * t))
-        return _Sum(_heights(self.kinds, t), coarse * self.blur * t.denominator).share(0)
+        return self._sum(t, coarse).share(0)
+
+    def _sum(self, t: Fraction, coarse: int) -> InvertedSum:
+        """Return the sum of total - t size, in whole numbers."""
+        weights = {height: count / self.draws for height, count in _heights(self.kinds, t).items()}
+        return InvertedSum([(self.draws, weights)], coarse * self.blur * t.denominator)
 
     def quantile(self, share: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= share, on the grid of all means where they have one."""

@@ -799,7 +799,7 @@ class CommandTest(ConvertTest):
                 (["table", "--config", "m", "--rows", "data", "--input", "outputs", "--score", "latency"],
                  json.loads(read(data("../recipes/mlflow.json")))))
         statuses = set()
-        for number in range(120):
+        for number in range(80):
             argv, log = logs[number % len(logs)]
             log, inner = copy.deepcopy(log), None
             for _ in range(rng.randrange(1, 7)):  # down to a value somewhere inside

@@ -115,15 +115,21 @@ def whole(value: Any, kind: Any, where: str = "comparison") -> Any:
     >>> whole({"b": 1, "z": 2}, {"a": {"x": "a number"}, "b": "a number", "c": ["text"]})
     {'a': {'x': None}, 'b': 1, 'c': []}
     """
-    kind_name = "an object" if isinstance(kind, dict) else "a list" if isinstance(kind, list) else kind
-    if value is not None and not (FITS[kind](value) if isinstance(kind, str) else isinstance(value, type(kind))):
-        raise RunError(f"{where} is {value!r:.60}, not {kind_name}; make the comparison again with compare.py")
+    if isinstance(kind, str):
+        if value is not None and not FITS[kind](value):
+            raise refused(where, value, kind)
+        return value
+    if value is not None and not isinstance(value, type(kind)):
+        raise refused(where, value, "an object" if isinstance(kind, dict) else "a list")
     if isinstance(kind, list):
         return [whole(inner, kind[0], f"{where}[{i}]") for i, inner in enumerate(value or ())]
-    if isinstance(kind, dict):
-        names = dict.fromkeys(value or (), kind["*"]) if "*" in kind else kind
-        return {key: whole((value or {}).get(key), inner, f"{where}.{key}") for key, inner in names.items()}
-    return value
+    value = value or {}
+    names = dict.fromkeys(value, kind["*"]) if "*" in kind else kind
+    return {key: whole(value.get(key), inner, f"{where}.{key}") for key, inner in names.items()}
+
+
+def refused(where: str, value: Any, kind: str) -> RunError:
+    return RunError(f"{where} is {value!r:.60}, not {kind}; make the comparison again with compare.py")
 
 
 # === One scale for drawings ===

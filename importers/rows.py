@@ -15,12 +15,11 @@ import math
 import re
 import shlex
 import sys
-import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from core.files import RunError, clean, json_line, print_stderr
+from core.files import STAGES, RunError, clean, json_line, print_stderr
 from core.trial_logs import check_row, kept_text
 from core.trials import listed, repeats
 
@@ -28,7 +27,6 @@ LONGEST = 200  # characters of a tag's value or an error; longer text names no s
 LABEL = 40  # characters of what a case asks, in its name
 TELLING = ("question", "query", "prompt", "input", "text", "problem", "instruction", "goal")  # tell most of a document
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-PROGRESS_S = 0.2  # seconds between two progress lines
 
 
 class Sample(NamedTuple):
@@ -66,11 +64,11 @@ class Rows:
         self._unfit: dict[str, dict[str, None]] = {}  # fields that are no tags, by the reason
         self._fields: dict[str, None] = {}  # all that were there
         self._scored, self._unread = 0, Counter[str]()
-        self._told = 0.0 if sys.stderr.isatty() else math.inf  # when progress was last shown
 
     def begin(self, config: str | None) -> None:
         """Begin a file; all its trials are of the config that it is named by, if it is."""
         self._config, self._twins = config, {}
+        STAGES.enter("reading the trials")
 
     def set_aside(self, whose: str, tokens: float | None, cost_usd: float | None = None) -> None:
         """Add tokens and cost that are not the system's to what a note tells of them."""
@@ -91,7 +89,10 @@ class Rows:
             seed = args.run if sample.seed is None else f"{args.run}.{seed}"
         own = self._field(args.id, sample) if args.id else sample.case
         cluster = pick(sample.fields, args.cluster)
-        score, error = (None, sample.error) if sample.error else self._score(sample.score)
+        score, error = (None, sample.error) if sample.error else score_of(sample.score, self.words)
+        self._scored += score is not None
+        if score is None and not sample.error and isinstance(sample.score, str):
+            self._unread[sample.score[:LABEL]] += 1
         # Inspect's simple scorers give the output as its own explanation.
         why = clean(kept_text(sample.explanation) or "", keep="\n\t") * (sample.explanation != sample.output)
         texts = {} if args.no_text else {"input": kept_text(shown(sample.asked)), "output": kept_text(sample.output),
@@ -109,9 +110,7 @@ class Rows:
         kept = {key: value for key, value in row.items() if key == "score" or value is not None and key != "task_id"}
         self.file.write(f"{number} {json_line(kept)}")
         self._take_tags(number, sample)
-        if time.monotonic() > self._told + PROGRESS_S:
-            self._told = time.monotonic()
-            print(f"{len(self._places)} trials read", end="\r", file=sys.stderr, flush=True)
+        STAGES.tell()
 
     def _field(self, name: str, sample: Sample) -> str | int:
         value = pick(sample.fields, name)
@@ -129,13 +128,6 @@ class Rows:
         if key not in self._cases:
             self._tags.append({})
         return self._cases.setdefault(key, len(self._cases))
-
-    def _score(self, value: Any) -> tuple[float | None, str | None]:
-        score, error = score_of(value, self.words)
-        self._scored += score is not None
-        if score is None and isinstance(value, str):
-            self._unread[value[:LABEL]] += 1
-        return score, error
 
     def _take_tags(self, number: int, sample: Sample) -> None:
         self._fields.update(dict.fromkeys(sample.fields))

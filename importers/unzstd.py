@@ -69,9 +69,18 @@ def number(source: BytesIO, count: int) -> int:
     return int.from_bytes(take(source, count), "little")
 
 
-def backward(data: bytes) -> tuple[bytes, int]:
-    """Return a stream that is read from its end, and how many bits it has: 64 zeros, then all below the last 1."""
-    return bytes(8) + data, len(data) * 8 + 55 + data[-1].bit_length()
+class Bits:
+    """A stream of bits that is read from its end. Below its last bit stand 64 zeros, which may be read as well."""
+
+    def __init__(self, data: bytes):
+        self.stream = bytes(8) + data
+        self.left = len(data) * 8 + 55 + data[-1].bit_length()  # below the 1 that ends the stream
+        self.value = int.from_bytes(self.stream, "little")
+
+    def read(self, count: int) -> int:
+        """Return the next bits as a number; raise ValueError beyond the zeros."""
+        self.left -= count
+        return self.value >> self.left & (1 << count) - 1
 
 
 @functools.lru_cache(maxsize=64)
@@ -127,15 +136,12 @@ def read_huffman(source: BytesIO) -> Codes:
     else:
         packed = BytesIO(take(source, size))
         accuracy, states = read_fse(packed, 6)
-        stream, left = backward(packed.read())
-        bits, weights = int.from_bytes(stream, "little"), []
-        now, other = (bits >> left - accuracy * n & (1 << accuracy) - 1 for n in (1, 2))
-        left -= 2 * accuracy
-        while left >= 64 and len(weights) < 255:  # two states take turns
+        bits, weights = Bits(packed.read()), []
+        now, other = bits.read(accuracy), bits.read(accuracy)
+        while bits.left >= 64 and len(weights) < 255:  # two states alternate
             symbol, more, base = states[now]
             weights.append(symbol)
-            left -= more
-            now, other = other, base + (bits >> left & (1 << more) - 1)
+            now, other = other, base + bits.read(more)
         weights.append(states[now][0])
     total = sum(1 << weight >> 1 for weight in weights)
     width = total.bit_length()
@@ -151,11 +157,11 @@ def read_huffman(source: BytesIO) -> Codes:
 
 
 def huffman_symbols(data: bytes, huffman: Codes, count: int) -> bytes:
-    (stream, left), out, (width, codes) = backward(data), bytearray(), huffman
-    mask = (1 << width) - 1
+    bits, out, (width, codes) = Bits(data), bytearray(), huffman
+    left, mask = bits.left, (1 << width) - 1
     while len(out) < count:
         begin = max(0, left - WINDOW) >> 3
-        window, left = int.from_bytes(stream[begin:(left + 7) >> 3], "little"), left - 8 * begin
+        window, left = int.from_bytes(bits.stream[begin:(left + 7) >> 3], "little"), left - 8 * begin
         for _ in range(min(count - len(out), left // width or count)):
             symbol, used = codes[window >> left - width & mask]  # a ValueError beyond the last bit
             left -= used
@@ -206,31 +212,20 @@ def read_block(source: BytesIO, out: bytearray, state: dict[str, Any]) -> None:
 
 def copy_sequences(data: bytes, count: int, literals: bytes, out: bytearray, state: dict[str, Any]) -> int:
     """Append to out what the sequences of a block say; return how many literals they used."""
-    stream, left = backward(data)
-    bits = int.from_bytes(stream, "little")
+    bits = Bits(data)
     (l_accuracy, lengths), (o_accuracy, offsets), (m_accuracy, matches) = (state[name] for name in FSE)
-    l_state = bits >> left - l_accuracy & (1 << l_accuracy) - 1
-    left -= l_accuracy + o_accuracy
-    o_state = bits >> left & (1 << o_accuracy) - 1
-    left -= m_accuracy
-    m_state = bits >> left & (1 << m_accuracy) - 1
+    l_state, o_state, m_state = bits.read(l_accuracy), bits.read(o_accuracy), bits.read(m_accuracy)
     used, limit, last, frame = 0, len(out) + LONGEST_BLOCK, state["offsets"], state["frame"]
     for more in range(count - 1, -1, -1):
         (l_code, l_bits, l_base), (m_code, m_bits, m_base) = lengths[l_state], matches[m_state]
         o_code, o_bits, o_base = offsets[o_state]
-        left -= o_code
-        offset = (1 << o_code) + (bits >> left & (1 << o_code) - 1)
-        left -= MATCH_BITS[m_code]
-        match = MATCHES[m_code] + (bits >> left & (1 << MATCH_BITS[m_code]) - 1)
-        left -= LENGTH_BITS[l_code]
-        length = LENGTHS[l_code] + (bits >> left & (1 << LENGTH_BITS[l_code]) - 1)
+        offset = (1 << o_code) + bits.read(o_code)
+        match = MATCHES[m_code] + bits.read(MATCH_BITS[m_code])
+        length = LENGTHS[l_code] + bits.read(LENGTH_BITS[l_code])
         if more:
-            left -= l_bits
-            l_state = l_base + (bits >> left & (1 << l_bits) - 1)
-            left -= m_bits
-            m_state = m_base + (bits >> left & (1 << m_bits) - 1)
-            left -= o_bits
-            o_state = o_base + (bits >> left & (1 << o_bits) - 1)
+            l_state = l_base + bits.read(l_bits)
+            m_state = m_base + bits.read(m_bits)
+            o_state = o_base + bits.read(o_bits)
         again = offset - 1 + (not length)  # which of the last three; after no literals the first is meant by none
         last.insert(0, offset - 3 if offset > 3 else last[0] - 1 if again > 2 else last.pop(again))
         back = last[0]
@@ -241,6 +236,6 @@ def copy_sequences(data: bytes, count: int, literals: bytes, out: bytearray, sta
         if start < frame or back < 1 or used > len(literals) or len(out) + match > limit:
             raise ValueError("a sequence beyond its block or frame")
         out += out[start:start + match] if back >= match else (out[start:] * (match // back + 1))[:match]
-    if left != 64:
+    if bits.left != 64:
         raise ValueError("sequences of another length")
     return used

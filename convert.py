@@ -1,4 +1,4 @@
-"""How do the runs of another harness come here? Inspect, lm-eval, promptfoo and tables, as a plain trial log.
+"""How are the results of other tools compared here? Inspect, lm-eval, promptfoo and tables become a plain trial log.
 
     $ python3 convert.py table old=tests/data/convert/export-a.csv new=tests/data/convert/export-b.csv \
           --case example_id --score feedback.correctness --error error > trials.jsonl
@@ -93,7 +93,7 @@ def shared_options(command: argparse.ArgumentParser) -> None:
     option("--tag", action="append", metavar="FIELD", help="a field to make slices of; may be repeated (default: all "
            "metadata whose values repeat, none of documents and tables)")
     option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1")
-    option("--no-text", action="store_true", help="leave out inputs, outputs and explanations; keep a digest of the input")
+    option("--no-text", action="store_true", help="leave out inputs, outputs and explanations")
     if not any("--case" in action.option_strings for action in command._actions):
         option("--id", metavar="FIELD", help="a field that names the case (default: the tool's own stable id, else "
                "what is asked)")

@@ -9,9 +9,9 @@
        "id": "t1",
        "split": "dev",
 
-A row is a case. Prints the case set, for answer_task.py: what is expected is a text to equal, or goes to another grader
-(--grader; of any_of, json and number the cell is JSON). In JSON an expected object is taken as it is, so that it serves
-any task. A blank cell, an id or an input that came before, is refused by its row.
+A row is a case. Prints the case set, for answer_task.py: an answer must equal what is expected, or is compared with it
+by another grader (--grader; for any_of, json and number the cell is JSON). In JSON an expected object is used as it is,
+so that it serves any task. A blank cell, and an id or an input that another row has, is refused by its row.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     named = [name for name in (args.id, args.expected, *args.input, args.source, args.split) if name]
     for where, row in read_table(args.table, decoder=STRICT):
         if missing := [name for name in (*named, *args.tag) if not isinstance(row, dict) or name not in row]:
-            raise RunError(f"{where}: not one column {missing[0]!r} in {shown(row)[:200]}; name one of its own")
+            raise RunError(f"{where}: no column {missing[0]!r} in {shown(row)[:200]}; name a column that it has")
         may_be_blank = args.input if row[args.expected] == answer_task.REJECTED else []
         if blank := [name for name in named if name not in may_be_blank and not shown(row[name]).strip()]:
             raise RunError(f"{where}: {blank[0]} is blank; fill it in, or leave the row out")
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         case_id = shown(row[args.id]).strip()
         for what, value in (("id", case_id), ("input", json.dumps(asked, sort_keys=True))):
             if (first := seen.setdefault((what, value), where)) != where:
-                raise RunError(f"{where}: the {what} {value!r:.60} came before, at {first}; keep one of the two")
+                raise RunError(f"{where}: the {what} {value!r:.60} is also at {first}; keep one of the two")
         split = shown(row[args.split]).strip() if args.split else SPLITS[0]
         if split not in SPLITS:
             raise RunError(f"{where}: split {split!r:.40} is none of {', '.join(SPLITS)}; correct it")

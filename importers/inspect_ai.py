@@ -3,8 +3,8 @@
     $ python3 convert.py inspect tests/data/convert/inspect-v2.eval 2>/dev/null | wc -l
     14
 
-The samples of a log are read one by one. Inspect numbers the samples of a dataset without ids itself, so that a number
-says where a sample stood: such a case is named by what it asks, and --id id takes the number.
+The samples of a log are read one by one. Where a dataset has no ids Inspect numbers its samples, and such a number only
+says which sample of the dataset it is: the case is then named by what it asks; --id id takes the number.
 """
 
 import argparse
@@ -91,7 +91,7 @@ class EvalLog:
         if not error and (value is None or value != value):  # NaN
             why = details.get("reason") or details.get("explanation")
             error = why and f"not scored: {first_words(why)}"
-        self.tell_selection(sample, details)
+        self.note_selection(sample, details)
         attached, output, metadata = table(sample.get("attachments")), table(sample.get("output")), sample["metadata"]
         asked = question(sample, attached)
         own = f"{self.task}/{sample['id']}" if self.task else sample["id"]
@@ -105,10 +105,11 @@ class EvalLog:
             fields={"id": sample["id"], "task": self.spec["task"], "model": self.spec["model"], **metadata},
             usual=[*["task"] * bool(self.task), *metadata],
             output=text_of(output.get("completion", pick(output, "choices.0.message.content")), attached),
-            explanation=details.get("explanation"), ts=sample.get("completed_at", sample.get("started_at")), measures=self.measures(sample))
+            explanation=details.get("explanation"),
+            ts=sample.get("completed_at", sample.get("started_at")), measures=self.measures(sample))
 
     def score(self, scores: dict[str, Any], where: str) -> tuple[Any, dict[str, Any]]:
-        """Return the value of the score that is meant, and what stands beside it."""
+        """Return the value of the score that is meant, and the whole score."""
         values: dict[str, tuple[Any, dict[str, Any]]] = {}  # by name: "parts/a" for one of several of a scorer
         for name, item in scores.items():
             check_fields(item, {}, f"{where}: score {name!r}")
@@ -118,18 +119,18 @@ class EvalLog:
         for name, (value, _) in values.items():
             kind = "numbers" if score_of(value, self.rows.words)[0] is not None else WORDS_FOR.get(type(value))
             self.kinds.setdefault(name, set()).update([kind] if kind else [])
-        # A score that is no number as a whole stands under the scorer's own name.
+        # A score that is not one number is listed under the scorer's own name.
         chosen = self.args.scorer or next((name for name in values if "numbers" in self.kinds[name]), "")
         return values.get(chosen) or values.get(chosen.rpartition("/")[0]) or next(
             iter(() if self.args.scorer else values.values()), (None, {}))
 
-    def tell_selection(self, sample: dict[str, Any], details: dict[str, Any]) -> None:
+    def note_selection(self, sample: dict[str, Any], details: dict[str, Any]) -> None:
         """Note what was selected, or changed after the run: it may favour one side."""
         notes, ended = self.rows.notes, str(sample.get("completed_at", "9"))
         if sample.get("error_retries"):
             notes["tried again after an error: what counts is the last try"] += 1
         if limit := pick(sample, "limit.type"):
-            notes[f"stopped by a limit ({limit}), scored as it stood"] += 1
+            notes[f"stopped by a limit ({limit}), and scored as it was then"] += 1
         if sample.get("invalidation"):
             notes["invalidated in Inspect: unscored here"] += 1
         if details.get("history") or any(pick(event, "event") == "score" and str(pick(event, "timestamp")) > ended
@@ -137,7 +138,7 @@ class EvalLog:
             notes["scored or edited again after the run"] += 1
 
     def measures(self, sample: dict[str, Any]) -> dict[str, float | None]:
-        """Return cost, time and tokens of the system; those of other models, a grader's, are told apart."""
+        """Return cost, time and tokens of the system; those of other models, as of a grader, are counted apart."""
         model, usage = self.spec["model"], table(sample.get("model_usage"))
         mine = usage.keys() if model.startswith("none/") else {model}  # none: the task names its models itself
 
@@ -146,9 +147,9 @@ class EvalLog:
 
         graders = spent([item for role, item in table(sample.get("role_usage")).items()
                          if pick(self.spec, f"model_roles.{role}.model") == model])
-        self.rows.set_aside(f"{model}, as a grader", *graders)
+        self.rows.count_other(f"{model}, as a grader", *graders)
         for name in usage.keys() - mine:
-            self.rows.set_aside(name, *spent([usage[name]]))
+            self.rows.count_other(name, *spent([usage[name]]))
         own = spent([usage.get(name) for name in mine])
         tokens, cost_usd = (total and max(0, total - (other or 0)) for total, other in zip(own, graders, strict=True))
         return {"cost_usd": cost_usd, "latency_s": amount(sample.get("working_time", sample.get("total_time"))),

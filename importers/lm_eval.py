@@ -6,8 +6,8 @@
     note: trials of config 'org__beta': 4
     8
 
-Files are read line by line. doc_id says where a document stands in its data set, so a case is named by the document;
---id doc_id takes the number.
+Files are read line by line. doc_id only says which document of its data set it is, so a case is named by the document's
+text; --id doc_id takes the number.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def options(option: Callable[..., Any]) -> None:
 
 def task_of(path: str) -> str:
     found = re.fullmatch(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl(\.gz)?", os.path.basename(path))
-    return found[1] if found else ""  # a file that was given another name does not tell
+    return found[1] if found else ""  # a file that was given another name does not say it
 
 
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:

@@ -3,8 +3,8 @@
     $ python3 convert.py promptfoo tests/data/convert/promptfoo.json 2>/dev/null | wc -l
     32
 
-Results are read one by one; what a row needs of them is held until all are read, for they stand as they ended. testIdx
-says where a test stood, so a case is named by its variables; --id testIdx takes the number.
+Results are read one by one; what a row needs of them is held until all are read, since they are in the order in which
+they ended. testIdx only says which test it is, so a case is named by its variables; --id testIdx takes the number.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     names = {"score", "pass"}.union(*(table(row.get("namedScores")) for row in results))
     metric = choose("metric", args.metric, names, where)
     prompts = list(dict.fromkeys(row["label"] for row in results))
-    # Each repeat of a test has a testIdx of its own, and only its content tells it from another test. Where the file
+    # Each repeat of a test has another testIdx, and only its content says that it is the same test. Where the file
     # does not say how often tests were repeated, it is as often as explains how often each content is there.
     contents = [(digest(*map(row["testCase"].get, CONTENT)), row["promptIdx"]) for row in results]
     stated, seen = about.get("repeat"), Counter[Any]()
@@ -48,7 +48,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         place, repeat = divmod(seen[content], repeats)
         seen[content] += 1
         if repeat and repeats != stated:
-            rows.notes["of tests alike in all, which are taken for repeats of one"] += 1
+            rows.notes["tests that are alike in all are counted as repeats of one"] += 1
         label = row["label"]
         config = str(row["provider"].get("label") or row["provider"].get("id"))
         if len(prompts) > 1:  # a prompt without a label is labelled with all its text
@@ -88,7 +88,8 @@ def held(row: Any, where: str) -> dict[str, Any]:
     check_fields(row, NEEDED, where)
     return {**{key: row[key] for key in row if key not in HEAVY}, "graded": bool(row.get("gradingResult")),
             "label": str(row["prompt"].get("label") or row["prompt"].get("raw")),
-            "explanation": explanation_of(table(row.get("gradingResult"))), "judge": amount(pick(row, "gradingResult.tokensUsed.total")),
+            "explanation": explanation_of(table(row.get("gradingResult"))),
+            "judge": amount(pick(row, "gradingResult.tokensUsed.total")),
             "response": {key: pick(row, f"response.{key}") for key in ("output", "cached", "cost", "tokenUsage")}}
 
 
@@ -103,14 +104,14 @@ def explanation_of(graded: dict[str, Any]) -> str | None:
 def sample_of(row: dict[str, Any], where: str, metric: str, rows: Rows) -> Sample:
     test, response = row["testCase"], row["response"]
     named = {**table(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")}
-    error, reason = None, row.get("failureReason")  # a result's own `error` also tells why an answer merely failed
+    error, reason = None, row.get("failureReason")  # `error` also says why an answer failed
     if reason == ERROR or reason is None and row.get("error") and not row["graded"]:
         error = row.get("error") or "error"
     if not test.get("assert"):
         rows.notes["of a test without assertions, which always passes"] += 1
     if cached := response["cached"]:
         rows.notes["answered from promptfoo's cache: no cost and latency"] += 1
-    rows.set_aside("graders", row["judge"])
+    rows.count_other("graders", row["judge"])
     latency_ms = amount(None if cached or error else row.get("latencyMs"))
     variables, metadata = table(test.get("vars")), table(test.get("metadata"))
     return Sample(

@@ -25,22 +25,23 @@ from core.trials import listed, repeats
 
 LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
 LABEL = 40  # characters of what a case asks, in its name
-TELLING = ("question", "query", "prompt", "input", "text", "problem", "instruction", "goal")  # tell most of a document
+# The fields that say most about a document.
+FIELDS_OF_WORDS = ("question", "query", "prompt", "input", "text", "problem", "instruction", "goal")
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 class Sample(NamedTuple):
-    """A trial as it stands in another tool's log. A case without a stable id of its own is named by what it asks."""
+    """A trial as another tool's log has it. A case without a stable id is named by what it asks."""
 
     where: str  # how an error names its place
-    score: Any  # as it stands there
+    score: Any  # as the log has it
     case: int | str | None = None  # the tool's own id, where that is stable
     config: str | None = None
     seed: int | str | None = None  # None: the log holds one trial a case
     error: Any = None
     asked: Any = None  # text, variables or messages, the same for all systems
-    graded: Any = None  # what answers are held against
-    place: Any = None  # tells it from other cases of its file that ask the same
+    graded: Any = None  # what answers are compared with
+    place: Any = None  # differs from that of other cases of its file that ask the same
     fields: Mapping[str, Any] = {}  # what --id, --config-column, --cluster and --tag choose from
     usual: Iterable[str] = ()  # the fields that are tags where no --tag is given
     output: Any = None
@@ -70,14 +71,14 @@ class Rows:
         self._config, self._twins = config, {}
         STAGES.enter("reading the trials")
 
-    def set_aside(self, whose: str, tokens: float | None, cost_usd: float | None = None) -> None:
-        """Add tokens and cost that are not the system's to what a note tells of them."""
+    def count_other(self, whose: str, tokens: float | None, cost_usd: float | None = None) -> None:
+        """Count tokens and cost that are not the system's, for a note."""
         if tokens or cost_usd:
             sums = self.others_use.setdefault(whose, [0, 0])
             sums[:] = sums[0] + (tokens or 0), sums[1] + (cost_usd or 0)
 
     def add(self, sample: Sample) -> None:
-        """Keep a trial, unscored if it has an error. Raises RunError where it came before, or trials.py refuses it."""
+        """Keep a trial, unscored if it has an error; raise RunError where it is there twice or check_row refuses it."""
         args, where = self.args, sample.where
         config = self._config or args.config or (
             str(self._field(args.config_column, sample)) if args.config_column else sample.config)
@@ -105,7 +106,7 @@ class Rows:
         checked = check_row(row, where, (-10**400, 10**400))  # whoever compares says what a score can be
         number = self._number(own, checked.config, sample)
         if (before := self._places.setdefault((checked.config, number, seed), where)) is not where:
-            raise RunError(f"{where}: this trial of {config!r} came before, in {before}; give each log once, number "
+            raise RunError(f"{where}: this trial of {config!r} is also in {before}; give each log once, number "
                            "the runs of one system with --run N, and name those of two systems: NAME=FILE")
         kept = {key: value for key, value in row.items() if key == "score" or value is not None and key != "task_id"}
         self.file.write(f"{number} {json_line(kept)}")
@@ -162,7 +163,7 @@ class Rows:
         for text, count in self.notes.items():
             print_stderr(f"note: {text}" + f" (trials: {count})" * (count > 0))
         for whose, (tokens, cost_usd) in self.others_use.items():
-            print_stderr(f"note: not counted, for it is not the system's: {whose}: tokens {tokens}, "
+            print_stderr(f"note: not counted, since it is not the system's: {whose}: tokens {tokens}, "
                          f"cost {cost_usd:.4g} USD")
         for reason, names in self._unfit.items():
             print_stderr(f"note: no tags, for {reason}: {listed(names, 20)}")
@@ -174,7 +175,7 @@ class Rows:
         names = [own if not rest else f"{own} {rest[0][:12]}" + f" ({rest[1] + 1})" * (rest[1] > 0)
                  for own, *rest in self._cases]
         if twins := sum(key[-1] > 0 for key in self._cases if len(key) > 1):
-            self.notes[f"cases that ask just what another asks, told apart by a number in brackets: {twins}"] = 0
+            self.notes[f"cases that ask the same as another, named with a number in brackets: {twins}"] = 0
         return [json.dumps({"task_id": name})[:-1] for name in names]
 
     def _tails(self) -> list[str]:
@@ -231,7 +232,7 @@ def shown(asked: Any) -> str | None:
 def label(asked: Any, hidden: bool) -> str:
     """Return the first words of what a case asks, which make its name readable; "case" where texts are hidden."""
     if isinstance(asked, dict):
-        asked = next((asked[name] for name in TELLING if isinstance(asked.get(name), str)), asked)
+        asked = next((asked[name] for name in FIELDS_OF_WORDS if isinstance(asked.get(name), str)), asked)
     words = "" if hidden else " ".join((shown(asked) or "").split())
     words = "".join(char if char.isprintable() else "?" for char in words[:LABEL + 1])
     return words if 0 < len(words) <= LABEL else words[:LABEL].rstrip() + "…" if words else "case"
@@ -269,7 +270,7 @@ def digest(*values: Any) -> str:
 
 
 def versioned(path: str, version: Any, known: Sequence[Any], rows: Rows) -> str:
-    """Return how errors name a log: with its version if that is unknown, which a note tells as well."""
+    """Return how errors name a log: with its version if that is unknown, which a note says as well."""
     if version in known:
         return path
     rows.notes[f"{path}: format version {version!r} is not known here; read by the fields it shares"] = 0
@@ -277,7 +278,7 @@ def versioned(path: str, version: Any, known: Sequence[Any], rows: Rows) -> str:
 
 
 def choose(option: str, wanted: str | None, names: Collection[str], where: str, others: str = "") -> str:
-    """Return the name that an option asks for, or else the only one; raise RunError where there is none such.
+    """Return the name that an option asks for, or else the only one; raise RunError where there is none.
 
     others is what is to be said of names that cannot be chosen.
     """

@@ -1,4 +1,4 @@
-"""What stands in a table? A CSV, JSONL or JSON file as rows: a line, or an object, a trial.
+"""What does a table hold? A CSV, JSONL or JSON file as rows: a line, or an object, a trial.
 
     $ python3 convert.py table tests/data/convert/scores.csv --case task --trial run --config-column model \
           --score correct | wc -l
@@ -65,7 +65,8 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             trial = int(trial)
         yield Sample(where=where, score=given, error=error, seed=trial if args.trial else None,
                      place=None if args.trial else where, fields=row,
-                     asked=pick(row, args.input), output=pick(row, args.output), explanation=pick(row, args.explanation),
+                     asked=pick(row, args.input), output=pick(row, args.output),
+                     explanation=pick(row, args.explanation),
                      measures={name: amount(score_of(pick(row, column), {})[0]) for name, column in measured.items()})
 
 
@@ -102,7 +103,7 @@ def read_csv(file: TextIO, path: str, delimiter: str) -> Iterator[tuple[str, dic
             if len(cells) != len(header):
                 raise RunError(f"{path}:{reader.line_num}: {len(cells)} cells, but {len(header)} columns; correct the "
                                "line")
-            yield f"{path}:{reader.line_num}", {  # of two columns of one name, nobody knows which is meant
+            yield f"{path}:{reader.line_num}", {  # of two columns with one name it is not known which is meant
                 name: cell for name, cell in zip(header, cells, strict=True) if header.count(name) == 1}
     except csv.Error as error:
         raise RunError(f"{path}:{reader.line_num}: {error}; correct the quotes") from None

@@ -4,7 +4,7 @@
           print(unzstd.decompress(f.read(), 10**6)[-9:])"
     b'789abcdef'
 
-Python's zipfile reads that method only from 3.14 on: hence this decoder, after RFC 8878, whose words its names follow.
+Python's zipfile reads that method only from 3.14 on: hence this decoder, after RFC 8878, whose terms it uses.
 About 5 MB/s. Dictionaries and skippable frames are refused, for a zip has none; checksums of frames are passed over,
 for a zip has its own. Reads and writes no file.
 """
@@ -70,7 +70,7 @@ def number(source: BytesIO, count: int) -> int:
 
 
 class Bits:
-    """A stream of bits that is read from its end. Below its last bit stand 64 zeros, which may be read as well."""
+    """A stream of bits that is read from its end. Below its last bit are 64 zeros, which may be read as well."""
 
     def __init__(self, data: bytes):
         self.stream = bytes(8) + data

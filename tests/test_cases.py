@@ -89,8 +89,8 @@ class CasesTest(unittest.TestCase):
         self.assertEqual((made.cases[0].input, made.name, made.version), ({"text": "q", "more": "r"}, "n", "2"))
 
     def test_duplicates_and_blanks_are_refused_by_row(self):
-        for rows, words in (("1,q,a\n2,r,b\n1,s,c", "tickets.csv:4: the id '1' came before, at tickets.csv:2"),
-                            ("1,q,a\n2,q,b", "tickets.csv:3: the input '{\"text\": \"q\"}' came before, at"),
+        for rows, words in (("1,q,a\n2,r,b\n1,s,c", "tickets.csv:4: the id '1' is also at tickets.csv:2"),
+                            ("1,q,a\n2,q,b", "tickets.csv:3: the input '{\"text\": \"q\"}' is also at"),
                             ("1,q,a\n , r,b", "tickets.csv:3: id is blank"),
                             ("1,q,a\n2,,b", "tickets.csv:3: text is blank"),
                             ('1,"q\nq",a\n2,r, ', "tickets.csv:4: label is blank"),
@@ -102,10 +102,10 @@ class CasesTest(unittest.TestCase):
         self.assert_refused(f"{HEAD}\n1,q,a,en,x,test", "split 'test' is none of dev, heldout", "--split", "split")
 
     def test_what_is_no_table_of_these_columns_is_refused_by_name(self):
-        self.assert_refused("id,text,label\n1,q,a", "not one column 'lang' in {\"id\": \"1\", \"text\"", "--tag", "lang")
-        self.assert_refused("id,id,label\n1,q,a", "not one column 'id'")
-        self.assert_refused('{"id": 1}\n', "t.jsonl:1: not one column 'label'", name="t.jsonl")
-        self.assert_refused('[7]', "t.json: item 1: not one column", name="t.json")
+        self.assert_refused("id,text,label\n1,q,a", "no column 'lang' in {\"id\": \"1\", \"text\"", "--tag", "lang")
+        self.assert_refused("id,id,label\n1,q,a", "no column 'id'")
+        self.assert_refused('{"id": 1}\n', "t.jsonl:1: no column 'label'", name="t.jsonl")
+        self.assert_refused('[7]', "t.json: item 1: no column", name="t.json")
         self.assert_refused('{"id": 1,\n', "t.jsonl:1: not JSON", name="t.jsonl")
         self.assert_refused("id,text,label\n1,q,x", "label: not JSON", "--grader", "number")
         self.assert_refused("id,text,label\n1,q,(", "matches is '(', not a regular expression", "--grader", "matches")

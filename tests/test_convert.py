@@ -262,7 +262,7 @@ class InspectTest(ConvertTest):
         status, out, err = run("inspect", log)
         self.assertEqual(status, 0)
         for note in ("tried again after an error: what counts is the last try (trials: 1)",
-                     "stopped by a limit (token), scored as it stood (trials: 1)",
+                     "stopped by a limit (token), and scored as it was then (trials: 1)",
                      "invalidated in Inspect: unscored here (trials: 1)",
                      "scored or edited again after the run (trials: 2)"):
             self.assertIn(f"note: {note}\n", err)
@@ -284,7 +284,8 @@ class InspectTest(ConvertTest):
 
     def test_scores_that_are_words_lists_or_objects_say_what_to_do(self):
         log = self.log(*({"id": name, "epoch": 1, "scores": {
-            "tone": {"value": tone, "explanation": "because"}, "grade": {"value": "A"}, "all": {"value": [1, 2]}, "parts": {"value": {"x": 1}}}}
+            "tone": {"value": tone, "explanation": "because"}, "grade": {"value": "A"}, "all": {"value": [1, 2]},
+            "parts": {"value": {"x": 1}}}}
             for name, tone in (("a", "fluent"), ("b", "stiff"))))
         self.refused("words that are no scores: 'fluent', 'stiff'; give each a number: --map fluent=NUMBER "
                      "stiff=NUMBER", "inspect", log, "--scorer", "tone")
@@ -402,7 +403,7 @@ class InspectTest(ConvertTest):
 
     def test_a_log_given_twice_is_refused(self):
         path = data("inspect-0.3.46.eval")
-        self.refused("inspect-0.3.46.eval: sample 'add', epoch 1: this trial of 'mockllm/model' came before, in "
+        self.refused("inspect-0.3.46.eval: sample 'add', epoch 1: this trial of 'mockllm/model' is also in "
                      f"inspect-0.3.46.eval: sample 'add', epoch 1; {ONCE}", "inspect", path, path)
 
     def test_cases_of_two_tasks_are_kept_apart(self):
@@ -572,7 +573,7 @@ class PromptfooTest(ConvertTest):
         rows = [json.loads(line) for line in out.splitlines()]
         self.assertEqual([(row["task_id"][:2], row["seed"]) for row in rows],
                          [("x ", 1), ("y ", 1), ("x ", 2), ("y ", 2)])
-        self.assertIn("of tests alike in all, which are taken for repeats of one (trials: 2)\n", err)
+        self.assertIn("tests that are alike in all are counted as repeats of one (trials: 2)\n", err)
 
     def test_identical_tests_are_told_from_repeats_where_their_number_is_known(self):
         rows = [result(number) for number in range(6)]
@@ -580,7 +581,7 @@ class PromptfooTest(ConvertTest):
         status, out, err = run("promptfoo", path)
         found = [(row["task_id"][-3:] == "(2)", row["seed"]) for row in map(json.loads, out.splitlines())]
         self.assertEqual(found, [(False, 1), (False, 2), (False, 3), (True, 1), (True, 2), (True, 3)])
-        self.assertIn("note: cases that ask just what another asks, told apart by a number in brackets: 1\n", err)
+        self.assertIn("note: cases that ask the same as another, named with a number in brackets: 1\n", err)
 
     def test_identical_tests_are_told_from_repeats_by_the_others_where_nothing_is_said(self):
         other = {"vars": {"q": "y"}, "assert": [{}]}  # it is there once, so that no test was repeated
@@ -651,7 +652,7 @@ class PromptfooTest(ConvertTest):
                      "promptfoo", self.results({"vars": {}}, version=2))
         self.refused("x.json is samples of lm-eval, not an output file of promptfoo; read it with python3 convert.py "
                      "lm-eval x.json > trials.jsonl", "promptfoo", self.file("x.json", {"doc_id": 0, "acc": 1}))
-        self.refused("results.json: testIdx 0, promptIdx 1: this trial of 'echo' came before, in results.json: "
+        self.refused("results.json: testIdx 0, promptIdx 1: this trial of 'echo' is also in results.json: "
                      f"testIdx 0, promptIdx 0; {ONCE}", "promptfoo", self.results(result(), result(0, 1)))
 
 
@@ -749,7 +750,7 @@ class CsvTest(ConvertTest):
                 (head + "a,1,m,nan\n", f":2: score 'nan' {NO_NUMBER}"),
                 (head + "a,1,m,\"1\n", ":2: unexpected end of data; correct the quotes"),
                 (head + "a,1,m,1\nb,1,m,1\na,1,m,0\n",
-                 f":4: this trial of 'm' came before, in t.csv:2; {ONCE}")):
+                 f":4: this trial of 'm' is also in t.csv:2; {ONCE}")):
             with self.subTest(content):
                 self.refused("t.csv" + message, "csv", self.csv(content), *CSV)
         self.refused("no trial in the files given; give logs that hold samples", "csv", self.csv(""), *CSV)
@@ -801,12 +802,12 @@ class CommandTest(ConvertTest):
         statuses = set()
         for number in range(80):
             argv, log = logs[number % len(logs)]
-            log, inner = copy.deepcopy(log), None
+            log = value = copy.deepcopy(log)
             for _ in range(rng.randrange(1, 7)):  # down to a value somewhere inside
-                value = log if inner is None else inner[key]
                 if not isinstance(value, (dict, list)) or not value:
                     break
                 inner, key = value, rng.choice(list(value)) if isinstance(value, dict) else rng.randrange(len(value))
+                value = inner[key]
             inner[key] = rng.choice(junk)
             status, out, err = run(*argv, self.file("log.json", log))
             statuses.add((argv[0], status))

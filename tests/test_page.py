@@ -103,7 +103,8 @@ class PageTest(unittest.TestCase):
 
     def test_every_kind_of_comparison_is_well_formed(self):
         unchanged = sample() | {"cases": []}
-        for comparison, pair in ((sample(), pair_of_runs()), (sample(), None), (bare(), None), (unchanged, pair_of_runs()), hostile(),
+        for comparison, pair in ((sample(), pair_of_runs()), (sample(), None), (bare(), None),
+                                 (unchanged, pair_of_runs()), hostile(),
                                  (saved("published-comparison.json"), None), (saved("comparison-version-1.json"), None),
                                  many_cases(1, 1), many_cases(50, 7, 20)):
             self.check(page.html_report(comparison, pair))
@@ -221,18 +222,18 @@ class PageTest(unittest.TestCase):
     def test_marks_leave_the_texts_whole_and_their_work_is_bounded(self):
         marker = page._Marker()
         for one, other in (("a b c", "a x c"), ("", "x"), ("same", "same"), ("<&>", "<x>"), ("x\n\ny", "x\ny")):
-            for text, html in zip((one, other), marker.beside(one, other), strict=True):
+            for text, html in zip((one, other), marker.side_by_side(one, other), strict=True):
                 self.assertEqual(re.sub("</?(?:del|ins)>", "", html), escape(text))
             through = marker.through(one, other)
             for tag, text in (("ins", one), ("del", other)):
                 left = re.sub(rf"<{tag}>.*?</{tag}>|</?(?:del|ins)>", "", through, flags=re.DOTALL)
                 self.assertEqual(left, escape(text))
-        self.assertEqual(marker.beside("a b c", "a x c"), ("a <del>b</del> c", "a <ins>x</ins> c"))
+        self.assertEqual(marker.side_by_side("a b c", "a x c"), ("a <del>b</del> c", "a <ins>x</ins> c"))
         long = [" ".join(str(i * step) for i in range(2000)) for step in (1, 2)]
-        self.assertEqual(marker.beside(*long), (f"<del>{long[0]}</del>", f"<ins>{long[1]}</ins>"))
+        self.assertEqual(marker.side_by_side(*long), (f"<del>{long[0]}</del>", f"<ins>{long[1]}</ins>"))
         self.assertLess(marker.work, page.MARKED_WORK)
         marker.work = 0
-        self.assertEqual(marker.beside("a b d", "a y d"), ("a b d", "a y d"))
+        self.assertEqual(marker.side_by_side("a b d", "a y d"), ("a b d", "a y d"))
 
     def test_long_output_is_cut_and_said(self):
         self.assertEqual(page._shown("x" * 5000), "x" * 4000 + "… (1000 more characters are left out here)")
@@ -336,10 +337,10 @@ class PageTest(unittest.TestCase):
         palettes = re.findall(r":root \{\s*(--paper.*?)\}", page.STYLE, re.DOTALL)[:2]
         self.assertEqual(len(palettes), 2)
         texts = [(ink, ground) for ink in ("ink", "soft", "up", "down") for ground in ("paper", "fill")] + [
-            ("ink", ground) for ground in ("up-tint", "down-tint", "gone", "come")]
+            ("ink", ground) for ground in ("up-tint", "down-tint", "removed", "added")]
         marks = [(mark, ground) for mark in ("bar", "soft", "ink", "up", "down", "mark")
                  for ground in ("paper", "fill")]
-        marks += [("up", "up-tint"), ("down", "down-tint"), ("mark", "come"), ("mark", "gone")]
+        marks += [("up", "up-tint"), ("down", "down-tint"), ("mark", "added"), ("mark", "removed")]
         for palette in palettes:
             colours = dict(re.findall(r"--([\w-]+):\s*(#\w{6})", palette))
             for pairs, least in ((texts, 4.5), (marks, 3)):

@@ -6,7 +6,6 @@ literals but one repeated byte as literals.
 
 import contextlib
 import os
-import sys
 import tempfile
 import unittest
 import zipfile
@@ -89,7 +88,8 @@ class ZstandardTest(unittest.TestCase):
 
     def test_tables_and_blocks_wider_than_any_are_refused_before_they_are_built(self):
         magic = bytes.fromhex("28b52ffd") + b"\x20\x80"
-        literals = ((16 | 65 << 10) << 4 | 2).to_bytes(3, "little") + bytes([255] * 65)  # 128 weights of 15: a table of 2**22 entries
+        # 128 weights of 15: a table of 2**22 entries
+        literals = ((16 | 65 << 10) << 4 | 2).to_bytes(3, "little") + bytes([255] * 65)
         block = (len(literals) << 3 | 5).to_bytes(3, "little") + literals
         with self.assertRaisesRegex(ValueError, "too wide"):
             unzstd.decompress(magic + block, 10**9)

@@ -4,8 +4,8 @@
           --cases cases-robustness.json --html runs/comparison.html
 
 Sentences, tables and their order are those of words.py; here are their look, every trial of every case, and the change
-word by word. page.html is the frame of the page, page.css its look; page.js filters and sorts the cases, all of which
-stand there without it, too.
+word by word. page.html is the frame of the page, page.css its look; page.js filters and sorts the cases; without it
+all of them are shown as well.
 """
 
 import base64
@@ -61,7 +61,7 @@ def _sign(change: float) -> str:
 
 
 def _cell(head: str, text: str, sign: str = "", tag: str = "td") -> str:
-    """Return a cell of a column; those of figures, whose heads are marked # or ~, stand to the right."""
+    """Return a cell of a column; those of figures, whose heads are marked # or ~, are aligned to the right."""
     kinds = "n" * (head[:1] in ("#", "~")), "wide" * head.startswith("~"), "null" * (text == NOT_MEASURED), sign
     return f"<{tag}{_class(*kinds)}>{_said(text)}</{tag[:2]}>"
 
@@ -121,7 +121,7 @@ class _Plot:
                 f"<title>{_said(title)}</title>{drawn}</svg></td>")
 
     def dots(self, values: Sequence[float]) -> str:
-        """Return a dot a value; those of one place stand on each other."""
+        """Return a dot for each value; those of one place are stacked."""
         stacks = [list(same) for _, same in groupby(sorted(values), key=lambda value: round(60 * self.scale.at(value)))]
         step = min(16.0, 90 / max(map(len, stacks), default=1))
         return "".join(f'<circle class="dot" cx="{self.at(value)}" cy="{50 + step * (i - (len(stack) - 1) / 2):.1f}%" '
@@ -132,7 +132,7 @@ Opened = Callable[[str, Any], str]  # (a table's key, a row's key): the HTML tha
 
 
 def _row(table: Table, row: TableRow, plot: _Plot | None, inner: str) -> str:
-    """Return a table row; what it opens stands below its name."""
+    """Return a table row; what it opens is below its name."""
     name = f"<bdi>{_esc(row.cells[0])}</bdi>"
     if table.key == "sheet" and row.key:
         name = f'<a href="{_esc(row.key)}">{name}</a>'
@@ -174,7 +174,7 @@ class _Marker:
         self.work = MARKED_WORK
 
     def parts(self, one: str, other: str, most: float) -> list[tuple[str, str]] | None:
-        """Return the texts as (gone, come) pieces, alike where nothing changed, by words, or by lines of long ones."""
+        """Return the texts as (old, new) pieces, alike where nothing changed, by words, or by lines of long ones."""
         for pattern in (r"\w+|\s+|.", r"[^\n]*\n?"):
             before, after = (re.findall(pattern, text, re.DOTALL) for text in (one, other))
             work = len(before) * len(after)
@@ -184,19 +184,19 @@ class _Marker:
                 return [("".join(before[a:b]), "".join(after[c:d])) for _, a, b, c, d in matcher.get_opcodes()]
         return None
 
-    def beside(self, one: str, other: str) -> tuple[str, str]:
-        """Return two outputs as HTML, to stand side by side."""
+    def side_by_side(self, one: str, other: str) -> tuple[str, str]:
+        """Return two outputs as HTML, to be shown side by side."""
         parts = None if one == other else self.parts(one, other, MARKED_WORK / 100)
         if parts is None:
             return escape(one), escape(other)
-        return ("".join(_marked("del", gone) if gone != come else escape(gone) for gone, come in parts),
-                "".join(_marked("ins", come) if gone != come else escape(come) for gone, come in parts))
+        return ("".join(_marked("del", old) if old != new else escape(old) for old, new in parts),
+                "".join(_marked("ins", new) if old != new else escape(new) for old, new in parts))
 
     def through(self, one: str, other: str) -> str:
-        """Return one text as HTML in which what went is struck through and what came is marked."""
+        """Return one text as HTML in which what was removed is struck through and what was added is marked."""
         parts = self.parts(one, other, self.work) or [(one, other)]
-        return "".join(escape(gone) if gone == come else _marked("del", gone) + _marked("ins", come)
-                       for gone, come in parts)
+        return "".join(escape(old) if old == new else _marked("del", old) + _marked("ins", new)
+                       for old, new in parts)
 
 
 def _marked(tag: str, text: str) -> str:
@@ -208,7 +208,7 @@ def _change(words: Words, marker: _Marker) -> str:
     body = "".join(f'<tr><th scope="row">{_esc(name)}</th><td><pre>{marker.through(one, other)}</pre></td></tr>'
                    for name, one, other in (row.cells for row in words.changes()))
     missing = "Prompts and settings are in run records; a page made with those shows them here, word by word."
-    return _framed("What differs, word by word: struck through what went, underlined what came",
+    return _framed("What differs, word by word: removed words struck through, new words underlined",
                    _heads("What", "baseline, then candidate"), body, "change") * bool(body) + (
         "" if words.manifests else f"<p>{missing}</p>")
 
@@ -333,7 +333,7 @@ class _Panel:
     def strip(self, trials: Matched) -> str:
         """Return all trials of a case: the baseline's line above the candidate's, a seed a column."""
         paths = dict.fromkeys(("won", "lost", *TRIAL_MARKS, "score"), "")
-        told: dict[str, list[str]] = {side: [] for side in SIDES}
+        outcomes: dict[str, list[str]] = {side: [] for side in SIDES}
         for i, (_, *both) in enumerate(trials[:self.drawn]):
             before, after = map(self.score, both)
             if before is not None and after is not None and before != after:
@@ -346,9 +346,9 @@ class _Panel:
                 else:
                     height = 1 + 11 * (float(trial.score or 0) - self.words.low) / self.span
                     paths["score"] += f"M{14 * i + 7},{y + 6}v-{height:.1f}"
-                told[side].append(verdict or self.words.plain(float(trial.score or 0)))
+                outcomes[side].append(verdict or self.words.plain(float(trial.score or 0)))
         title = "; ".join(f"{side}: " + ", ".join(f"{len(list(same))} {verdict}" for verdict, same in groupby(verdicts))
-                          for side, verdicts in told.items())
+                          for side, verdicts in outcomes.items())
         drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
         width = 14 * self.drawn
         return (f'<svg class="strip" width="{min(width, 420)}" viewBox="0 0 {width} 28" role="img">'
@@ -365,11 +365,11 @@ class _Panel:
         for number, (seed, *both) in enumerate(trials, start=1):
             texts = [_shown(trial and trial.output) for trial in both]
             recorded = recorded or any(texts)
-            cells = "".join(map(self.outcome, both, self.marker.beside(*texts)))
+            cells = "".join(map(self.outcome, both, self.marker.side_by_side(*texts)))
             small = "" if seed is None else f"<small>seed {_esc(seed)}</small>"
             body += f'<tr><th scope="row">{number}{small}</th>{cells}</tr>'
-        told = "what differs between two outputs is marked" if recorded else "their outputs were not recorded"
-        return (f'<div class="in"{anchor}>{given}<table class="trials"><caption>Trials; {told}</caption><thead><tr>'
+        outputs = "what differs between two outputs is marked" if recorded else "their outputs were not recorded"
+        return (f'<div class="in"{anchor}>{given}<table class="trials"><caption>Trials; {outputs}</caption><thead><tr>'
                 f'{_heads("Trial", "Baseline", "Candidate")}</tr></thead><tbody>{body}</tbody></table></div>')
 
     def outcome(self, trial: Trial | None, marked: str) -> str:
@@ -402,7 +402,8 @@ class _Panel:
             hidden = len(self.same) - len(same)
             inner = self.table("Cases that did not change, in file order", same)
             inner += f"<p>{hidden} more are left out here.</p>" * bool(hidden)
-            out += _folded(f"{count_of(len(self.same), 'case')} that did not change", inner, len(self.same) <= OPEN_UP_TO, "same")
+            summary = f"{count_of(len(self.same), 'case')} that did not change"
+            out += _folded(summary, inner, len(self.same) <= OPEN_UP_TO, "same")
         if self.room <= 0:
             out += "<p>To keep the page light, the last of these cases do not open; the runs hold their trials.</p>"
         return f'<div id="all-cases">{out}</div>'

@@ -158,7 +158,7 @@ class _Screen:
             self.say(note)
 
     def grid(self, story: Story, table: Table) -> None:
-        """Add the rows of a table: columns that do not fit give way, the drawings stand beside them."""
+        """Add the rows of a table: columns that do not fit are left out; the drawings are to the right of them."""
         first, left_out, last = ends_of(table.rows, TEXT_ROWS, table.left_out)
         shown = [*first, *last]
         cells = [["-" if cell == NOT_MEASURED else self.harmless(cell) for cell in row.cells] for row in shown]
@@ -247,7 +247,7 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
 
 def _md(text: object, width: int = 600) -> str:
     """Return text that Markdown takes as nothing but text: no row, link, mention, reference or tag comes of it."""
-    def entity(match: re.Match[str]) -> str:  # the space without width keeps @name and #1 from reaching anybody
+    def entity(match: re.Match[str]) -> str:  # a space without width, so that @name and #1 notify nobody
         return f"&#{ord(match[0])};" + ("&#8203;" if match[0] in "@#" else "")
 
     return re.sub(r"(?i)[^\w ,;%'(/+=).:-]|_|:(?!\s|$)|(?<=www)\.", entity, clip(clean(text), width))
@@ -257,8 +257,8 @@ def _code(text: object, width: int = 60) -> str:
     return f"<code>{_md(text, width).replace('&#8203;', '')}</code>"  # GitHub looks for no mention inside of code
 
 
-NAMED = ("sources", "cases", "slices")  # tables whose rows have names of the user's
-FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, beside the regressions
+NAMED = ("sources", "cases", "slices")  # tables whose rows have names that the user chose
+FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, with the regressions
 
 
 def _md_table(table: Table, most: int) -> list[str]:

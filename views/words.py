@@ -4,7 +4,7 @@
     every example below came out
 
 No statistics here: every figure is the comparison's own, and what is null there is "not measured". `whole` reads a
-comparison of any version by KEYS, `Words.story` tells one comparison, `sheet` several of one baseline. A view draws
+comparison of any version by KEYS, `Words.story` describes one comparison, `sheet` several of one baseline. A view shows
 a Story: sections of sentences and tables. Reads, writes and prints nothing.
 """
 
@@ -20,7 +20,7 @@ from core.files import RunError, clean
 NOT_MEASURED = "not measured"
 MOST_ROWS = 1_000  # of a table; of more the worst and the best are made
 SHOWN_NAMES = 10  # of a list within a sentence
-DRAWN_DOTS = 300  # sources; of more no eye tells one from another
+DRAWN_DOTS = 300  # sources; dots of more cannot be told apart
 SHOWN_SOURCES = 20  # the rest are folded away
 FOLDED_FROM = 4  # slices with one reason for no interval that become one line
 SIDES = ("baseline", "candidate")
@@ -96,7 +96,7 @@ def joined(*parts: object) -> str:
 
 # === What a comparison holds ===
 
-# Every key of comparison_version "1" and "2" that a view may read, with what stands there; "*" is each name of a map.
+# Every key of comparison_version "1" and "2" that a view may read, with the kind of its value; "*" is any name.
 # Version 2 added options, these_cases, shared_luck, sources, consistency, must_pass and most of decision.
 KEYS: dict[str, Any] = json.loads(pkgutil.get_data("views", "keys.json") or b"")  # from a zip, too
 FITS: dict[str, Callable[[Any], bool]] = {
@@ -253,7 +253,7 @@ class Words:
         self.changed = sorted(self.all["cases"], key=itemgetter("difference"))
         ends: Any = self.all["score_range"] or (0, 1)
         self.low, self.high = ends
-        # Shares have 4 places; scores of up to 100 are told apart by 2, those of up to 0.01 by 6.
+        # Shares have 4 places; scores of up to 100 have 2, those of up to 0.01 have 6.
         self.places = min(12, max(0, 4 - math.floor(math.log10(max(self.high - self.low, 1e-9)))))
         self.unit = "case" if self.decision["unit"] == "case" else "source"
         self.units = self.overall["cases" if self.unit == "case" else "source_groups"]

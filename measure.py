@@ -1,21 +1,18 @@
 """How fast is a comparison, and do its intervals keep their promise? The project's own benchmark.
 
     $ python3 measure.py speed --cases 44
-    Seconds of the fastest run of a few. MB: by how much memory grew; of compare.py all of it. Python 3.11.7, x86_64.
+    compare.py, all of it, on cases of 5 trials: processor seconds and MB of the cheapest of 3. Python 3.11.7, x86_64.
 
-    | cases | stage                | processor s | elapsed s | MB   | plain processor s | times as fast |
-    |-------|----------------------|-------------|-----------|------|-------------------|---------------|
-    | 44    | read two run records | 0.00373     | 0.00386   | 1.5  | 0.00224           | 0.6           |
-    | 44    | sampled, by case     | 0.00364     | 0.00366   | 0.4  | 0.0138            | 3.79          |
-    | 44    | exact, by case       | 0.00131     | 0.00131   | 1.0  | 0.625             | 475           |
-    | 44    | by source            | 0.00244     | 0.00243   | 1.0  | 0.00311           | 1.27          |
-    | 44    | sign-flip            | 0.00172     | 0.00172   | 1.0  |                   |               |
-    | 44    | whole compare.py     | 0.114       | 0.129     | 24.7 |                   |               |
+    | cases | read from   | processor s | MB | times Python's start | times json.loads |
+    |-------|-------------|-------------|----|----------------------|------------------|
+    | 44    | run records | 0.286       | 25 | 5.82                 | 141              |
+    | 44    | a trial log | 0.294       | 24 | 5.99                 | 126              |
+    ...
 
-`speed` times the stages of a comparison, of the bundled runs (44 cases) and of synthetic ones, beside a plain way to
-the same figures. `coverage` draws worlds whose true difference is known, and counts how often each interval holds it
-and how often each verdict is wrong. Markdown on stdout, progress on stderr where that is a terminal. Reads the bundled
-runs, writes into a temporary folder only, needs a Unix (fork). Exit status: 0 done, 1 refused, 2 bad usage, 130
+`speed` times compare.py on synthetic runs beside Python's own start and a plain json.loads of the same rows, and single
+figures beside a plain way to the same. `coverage` draws worlds whose true difference is known, and counts how often
+each interval holds it and how often each verdict is wrong. Markdown on stdout, progress on stderr where that is a
+terminal. Writes into a temporary folder only, needs a Unix (wait4). Exit status: 0 done, 1 refused, 2 bad usage, 130
 interrupted.
 """
 
@@ -27,39 +24,32 @@ if sys.version_info < (3, 11):
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
-import functools
-import gc
 import itertools
 import json
 import math
 import multiprocessing
 import platform
 import random
-import resource
-import signal
 import subprocess
 import tempfile
 import time
+import timeit
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from core import decide
-from core import figures
 from core import files
 import harness
 from core import intervals
-from core import trials
 from core.intervals import RESAMPLES, SEED, Groups, IndexStream
 
-FORK = multiprocessing.get_context("fork")
 HERE = os.path.dirname(os.path.abspath(__file__))
-BUNDLED = 44                  # cases of the bundled runs
-FILES = ("cases-robustness.json", "runs/qwen-coder-v1.json", "runs/qwen-coder-v2.json")
 VARIANTS = ("original", "typo", "uppercase", "greeting", "emphasis", "translation")
+PROCESSES = 3                 # of which the cheapest counts
 PLAIN_DRAWS = 1_000_000       # of a plain bootstrap, whose time is then scaled up to all its resamples
-PLAIN_WAYS = 300_000          # compositions that can be gone through in some seconds
+PLAIN_WAYS = 2_000_000        # compositions that can be gone through in some seconds
 
 MARGIN = Fraction(1, 10)      # where the true difference is 0; else as large as it is: the worst place for a claim
 SIZES = {"equal": (4,), "unequal": (1, 1, 2, 3, 5, 9), "dominated": (1, 1, 1, 1, 1, 20)}  # of the sources, in turn
@@ -130,50 +120,30 @@ def plain_exact(groups: Groups, unit: int) -> Interval:
 # === Speed ===
 
 
-def in_child(work: Callable[..., Any], *args: Any) -> Any:
-    """Return what work(*args) returns, from a forked process: the memory it takes is gone with it."""
-    def tell() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a traceback
-        sender.send(work(*args))
-
-    receiver, sender = FORK.Pipe(duplex=False)
-    child = FORK.Process(target=tell)
-    child.start()
-    sender.close()
-    try:
-        return receiver.recv()
-    except EOFError:
-        raise files.RunError("a stage failed, its traceback stands above; nothing was measured") from None
-    finally:
-        child.join()
-
-
 class Cost(NamedTuple):
     processor_s: float
-    elapsed_s: float
-    mb: float
+    mb: float  # of memory at the peak
 
 
-def once(work: Callable[[], Any]) -> Cost:
-    """Return what work() costs here; its memory is by how much the peak of this process grew."""
-    gc.collect()  # touches all there is: a page that a fork still shares is copied now, not at the cost of the work
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    processor, start = time.process_time(), time.perf_counter()
-    work()
-    processor, elapsed = time.process_time() - processor, time.perf_counter() - start
-    return Cost(processor, elapsed, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)  # from KB
+def cost_of(*args: str) -> Cost:
+    """Return the cost of the cheapest of PROCESSES processes, each a Python called with these arguments."""
+    costs = []
+    for _ in range(PROCESSES):
+        process = subprocess.Popen([sys.executable, *args], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, cwd=HERE)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise files.RunError(f"python3 {args[0]} ended with {process.returncode}; run it by hand to see why")
+        costs.append(Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024))
+    return min(costs)
 
 
-def best(run: Callable[[], Cost]) -> Cost:
-    """Return the cheapest of up to 5 runs, as many as fit into half a second."""
-    runs = [run()]
-    while len(runs) < 5 and sum(cost.processor_s for cost in runs) < 0.5:
-        runs.append(run())
-    return min(runs)
+def make_runs(folder: str, n: int) -> None:
+    """Write a case set of n cases, in sources of 1 to 6, two run records of 5 trials, and the same as a trial log.
 
-
-def make_runs(folder: str, n: int) -> list[str]:
-    """Write a case set of n cases, in sources of 1 to 6, and two run records of 5 trials; return the three paths."""
+    They are cases.json, old.json, new.json and trials.jsonl in this folder.
+    """
     rng = random.Random(SEED)
     right, wrong = ({"category": category, "needs_human": False} for category in ("delivery", "other"))
     cases: list[dict[str, Any]] = []
@@ -183,90 +153,86 @@ def make_runs(folder: str, n: int) -> list[str]:
             cases.append({"id": f"{tags['source']}, {variant}", "split": "dev", "input": {"text": "Where is it?"},
                           "expected": right,
                           "tags": {"language": "es" if variant == "translation" else "en", "variant": variant} | tags})
-    paths = [os.path.join(folder, name) for name in ("cases.json", "baseline.json", "candidate.json")]
-    files.write("a synthetic case set", paths[0], json.dumps({"name": "synthetic", "version": "1", "cases": cases}))
-    case_set, task = harness.load_cases(paths[0]), harness.load_task("triage_task")
-    for path in paths[1:]:
-        header = harness.run_header(case_set, task, harness.load_system("triage_task:rules"), None, {
-            "splits": ["dev"], "trials": 5, "shard": None, "workers": 1, "started_at": ""})
+    path = os.path.join(folder, "cases.json")
+    files.write("a synthetic case set", path, json.dumps({"name": "synthetic", "version": "1", "cases": cases}))
+    case_set, task = harness.load_cases(path), harness.load_task("triage_task")
+    header = harness.run_header(case_set, task, harness.load_system("triage_task:rules"), None, {
+        "splits": ["dev"], "trials": 5, "shard": None, "workers": 1, "started_at": ""})
+    rows = []
+    for name in ("old", "new"):
         outcomes = {}
         for case in case_set.cases:
             chance = rng.random()
             for trial in range(1, 6):
+                passes = rng.random() < chance
                 outcomes[case.id, trial] = {
-                    "seed": harness.trial_seed(trial), "output": right if rng.random() < chance else wrong,
+                    "seed": harness.trial_seed(trial), "output": right if passes else wrong,
                     "metadata": {"prompt_eval_count": 135, "eval_count": rng.randint(14, 19)},
                     "elapsed_s": round(rng.uniform(1, 3), 3), "at": harness.utc(rng.random() * 1e6)}
-        files.write("a run record", path, harness.record_text(harness.make_record(header, case_set, task, outcomes)))
-    return paths
+                rows.append({"task_id": case.id, "seed": trial, "config": name, "score": int(passes),
+                             "cluster": case.tags["source"], "tags": {**case.tags, "source": None}})
+        record = harness.make_record(header, case_set, task, outcomes)
+        files.write("a run record", os.path.join(folder, f"{name}.json"), harness.record_text(record))
+    files.write("a trial log", os.path.join(folder, "trials.jsonl"), "".join(map(files.json_line, rows)))
 
 
-def stages(paths: Sequence[str]) -> Iterator[tuple[str, Callable[[], Any], Callable[[], Any] | None, float]]:
-    """Yield (name, work, the plain way or None, how many times that would have to be done) of each stage."""
-    def read() -> list[Any]:
-        return [harness.load_cases(paths[0]), *map(harness.read_record, paths[1:])]
-
-    def every(units: Groups) -> Callable[[], Any] | None:
-        few = math.comb(len(units) + len(set(units)) - 1, len(units)) <= PLAIN_WAYS
-        return (lambda: plain_exact(units, unit)) if few else None
-
-    yield "read two run records", read, lambda: [json.loads(files.read_bytes(path)) for path in paths], 1
-    case_set, old, new = read()
-    found = figures.differences(trials.apply_missing(trials.from_records(old, new, case_set), "zero")[0])
-    numerators, unit, groups = found.numerators, found.unit, found.groups()
-    part = min(RESAMPLES, max(1, PLAIN_DRAWS // len(numerators)))
-    yield ("sampled, by case", lambda: intervals.sampled_interval(numerators, unit, IndexStream(SEED)),
-           lambda: plain_sampled(numerators, unit, part), RESAMPLES / part)
-    yield "exact, by case", lambda: intervals.exact_interval(numerators, unit), every([(1, k) for k in numerators]), 1
-    yield "by source", lambda: intervals.source_interval(groups, unit), every(groups), 1
-    yield "sign-flip", lambda: intervals.sign_flip(groups, unit), None, 1
-
-
-def row(cases: int, name: str, cost: Cost, slow: float | None) -> list[str]:
-    return [f"{cases:,}", name, short(cost.processor_s), short(cost.elapsed_s), f"{cost.mb:,.1f}",
-            *((short(slow), short(slow / cost.processor_s)) if slow else ("", ""))]
-
-
-def stage_rows(paths: Sequence[str], cases: int) -> list[list[str]]:
-    """Return the table's rows on the stages, each done in a process of its own that starts with what it needs."""
-    rows = []
-    for name, work, plain, times in stages(paths):
-        progress(f"{cases} cases: {name}")
-        cost = best(functools.partial(in_child, once, work))  # each run anew: intervals.py remembers
-        slow = plain and best(functools.partial(in_child, once, plain)).processor_s * times
-        rows.append(row(cases, name, cost, slow))
+def process_rows(cases: int) -> list[list[str]]:
+    """Return the table's rows of whole processes: what they cost, and in times of Python's start and of json.loads."""
+    with tempfile.TemporaryDirectory() as folder:
+        progress(f"{cases} cases: making runs")
+        maker = multiprocessing.Process(target=make_runs, args=(folder, cases))  # so that its memory is not ours
+        maker.start()
+        maker.join()
+        case_set, old, new, log = (os.path.join(folder, name)
+                                   for name in ("cases.json", "old.json", "new.json", "trials.jsonl"))
+        progress(f"{cases} cases: compare.py")
+        start = cost_of("-c", "")
+        rows = []
+        for what, args, plain_read in (
+                ("run records", [old, new, "--cases", case_set], f"json.load(open({old!r})); json.load(open({new!r}))"),
+                ("a trial log", ["old", "new", "--trials", log], f"[json.loads(line) for line in open({log!r})]")):
+            code = f"import json, time; start = time.process_time(); {plain_read}; print(time.process_time() - start)"
+            plain = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout
+            found = cost_of("compare.py", *args)
+            rows.append([f"{cases:,}", what, short(found.processor_s), f"{found.mb:,.0f}",
+                         short(found.processor_s / start.processor_s),
+                         short(found.processor_s / float(plain))])
     return rows
 
 
-def whole_process(paths: Sequence[str], folder: str) -> Cost:
-    """Return what the whole compare.py costs, Python included; call it where no other process was waited for."""
-    command = [sys.executable, os.path.join(HERE, "compare.py"), *paths[1:], "--cases", paths[0],
-               "--out", os.path.join(folder, "comparison.json")]
-    start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    elapsed_s = time.perf_counter() - start
-    if done.returncode:
-        raise files.RunError(f"compare.py ended with {done.returncode}: {done.stderr.strip()}; mend it first")
-    # A process inherits the peak of the one that started it: this one, which holds no more than compare.py imports.
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Cost(used.ru_utime + used.ru_stime, elapsed_s, used.ru_maxrss / 1024)
+def figure_rows(cases: int) -> list[list[str]]:
+    """Return the table's rows of single figures: seconds, those of the plain way, and how many times as fast."""
+    sizes = list(itertools.islice(itertools.cycle(range(1, 7)), cases * 2 // 7 or 1))
+    sizes[-1] += cases - sum(sizes)
+    numerators, each, evidence = draw_world(WORLDS[2], sizes, 5, random.Random(SEED))
+    groups, unit = evidence.groups, evidence.unit
+    part = min(RESAMPLES, max(1, PLAIN_DRAWS // cases))  # of the plain resamples: the rest would take as long again
+    ways = math.comb(len(groups) + len(set(groups)) - 1, len(groups))
+    rows = []
+    for name, work, plain, times in (
+            ("sampled, by case", lambda: intervals.sampled_interval(numerators, unit, IndexStream(SEED)),
+             lambda: plain_sampled(numerators, unit, part), RESAMPLES / part),
+            ("exact, by case", lambda: intervals.exact_interval(numerators, unit), None, 1),
+            ("by trial", lambda: intervals.exact_interval(each, 1), None, 1),
+            ("by source", lambda: intervals.source_interval(groups, unit),
+             (lambda: plain_exact(groups, unit)) if ways <= PLAIN_WAYS else None, 1),
+            ("sign-flip", lambda: intervals.sign_flip(groups, unit), None, 1)):
+        progress(f"{cases} cases: {name}")
+        taken = timeit.timeit(work, number=1, timer=time.process_time)
+        slow = plain and timeit.timeit(plain, number=1, timer=time.process_time) * times
+        rows.append([f"{cases:,}", name, short(taken), *([short(slow), short(slow / taken)] if slow else ["", ""])])
+    return rows
 
 
 def cmd_speed(args: argparse.Namespace) -> int:
-    rows = []
-    for cases in args.cases:
-        with tempfile.TemporaryDirectory() as folder:
-            progress(f"{cases} cases: making runs")
-            paths = ([os.path.join(HERE, name) for name in FILES] if cases == BUNDLED
-                     else in_child(make_runs, folder, cases))
-            progress(f"{cases} cases: compare.py")
-            whole = best(functools.partial(in_child, whole_process, paths, folder))
-            rows += [*in_child(stage_rows, paths, cases), row(cases, "whole compare.py", whole, None)]
+    processes = [row for cases in args.cases for row in process_rows(cases)]
+    alone = [row for cases in args.cases for row in figure_rows(cases)]
     progress("")
-    print("Seconds of the fastest run of a few. MB: by how much memory grew; of compare.py all of it. "
+    print(f"compare.py, all of it, on cases of 5 trials: processor seconds and MB of the cheapest of {PROCESSES}. "
           f"Python {platform.python_version()}, {platform.machine()}.\n")
-    print(markdown(("cases", "stage", "processor s", "elapsed s", "MB", "plain processor s", "times as fast"), *rows),
-          end="")
+    print(markdown(("cases", "read from", "processor s", "MB", "times Python's start", "times json.loads"), *processes))
+    print("Single figures, done once, beside a plain way to the same figure where that ends.\n")
+    print(markdown(("cases", "figure", "processor s", "plain processor s", "times as fast"), *alone), end="")
     return 0
 
 
@@ -475,8 +441,8 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="speed | coverage")
     speed = files.add_verb(verbs, "speed", "Print the processor time and memory of each stage of a comparison.",
                            "python3 measure.py speed --cases 44 1000")
-    speed.add_argument("--cases", type=int, nargs="+", default=[BUNDLED, 1000, 10_000, 100_000], metavar="N",
-                       help=f"numbers of cases, {BUNDLED} for the bundled runs (default: 44 1000 10000 100000)")
+    speed.add_argument("--cases", type=int, nargs="+", default=[44, 1000, 10_000, 100_000], metavar="N",
+                       help="numbers of cases (default: 44 1000 10000 100000)")
     speed.set_defaults(command=cmd_speed)
     coverage = files.add_verb(verbs, "coverage", "Print how often intervals and claims are right, in simulated worlds.",
                               "python3 measure.py coverage --worlds 20 --groups 6 9")

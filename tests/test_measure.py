@@ -17,6 +17,7 @@ from unittest import mock
 from core import files
 import harness
 from core import intervals
+from core import trial_logs
 import measure
 from measure import WORLDS, MARGIN
 
@@ -161,39 +162,38 @@ class CommandTest(unittest.TestCase):
             [True, False, False, True, False, True, False], [True, True, True, True, False, True, True]])
         self.assertEqual(len(gains), 2 + len(measure.LOOKS) + len(measure.CANDIDATES))
 
-    def test_speed_prints_a_row_a_stage(self):
-        with mock.patch.object(measure, "best", lambda run: run()):
-            status, (table,), stderr = printed("speed", "--cases", "8")
+    def test_speed_prints_what_is_read_and_each_figure(self):
+        with mock.patch.object(measure, "PROCESSES", 1):
+            status, (processes, alone), stderr = printed("speed", "--cases", "8")
         self.assertEqual((status, stderr), (0, ""))
-        self.assertEqual([row[1] for row in table[2:]], [
-            "read two run records", "sampled, by case", "exact, by case", "by source", "sign-flip", "whole compare.py"])
-        for row in table[2:]:
-            self.assertEqual(row[0], "8")
-            self.assertGreater(min(map(float, row[2:4])), 0)
-            self.assertGreaterEqual(float(row[4]), 0)
-        self.assertTrue(all(row[5] and row[6] for row in table[2:6]))
+        self.assertEqual([row[:2] for row in processes[2:]], [["8", "run records"], ["8", "a trial log"]])
+        for row in processes[2:]:
+            seconds, megabytes, starts, _ = (float(cell.replace(",", "")) for cell in row[2:])
+            self.assertGreater(min(seconds, megabytes), 0)
+            self.assertGreater(starts, 1)
+        self.assertEqual([row[1] for row in alone[2:]],
+                         ["sampled, by case", "exact, by case", "by trial", "by source", "sign-flip"])
+        self.assertEqual([bool(row[3] and row[4]) for row in alone[2:]], [True, False, False, True, False])
+
+    def test_a_process_that_fails_is_an_error_of_one_line(self):
+        with self.assertRaisesRegex(files.RunError, r"python3 nothing\.py ended with 2; run it by hand"):
+            measure.cost_of("nothing.py")
 
     def test_made_runs_have_the_shape_that_was_asked_for(self):
         with tempfile.TemporaryDirectory() as folder:
-            paths = measure.make_runs(folder, 50)
-            case_set = harness.load_cases(paths[0])
-            records = [harness.read_record(path) for path in paths[1:]]
+            measure.make_runs(folder, 50)
+            case_set, *records = (read(os.path.join(folder, name)) for read, name in (
+                (harness.load_cases, "cases.json"), (harness.read_record, "old.json"), (harness.read_record, "new.json")))
+            log = trial_logs.read_trial_logs([(None, os.path.join(folder, "trials.jsonl"))], "old", "new")
         harness.refuse_unlike_runs(*records, case_set)
         self.assertEqual([len(record["results"]) for record in records], [250, 250])
+        for record, side in zip(records, log.sides, strict=True):  # the log holds the same scores
+            passes = sum(row["verdict"] == "pass" for row in record["results"])
+            self.assertEqual(sum(trial.score for case in side.trials for trial in case), passes)
         sources = [case.tags["source"] for case in case_set.cases]
         self.assertEqual({len(case.tags) for case in case_set.cases}, {4})
         self.assertLessEqual({sources.count(source) for source in sources}, set(range(1, 7)))
         self.assertGreater(len({sources.count(source) for source in sources}), 2)
-
-    def test_in_child_failed_work_is_an_error_of_one_line(self):
-        with self.assertRaisesRegex(files.RunError, "a stage failed"), open(os.devnull, "w") as quiet:
-            kept = os.dup(2)
-            os.dup2(quiet.fileno(), 2)
-            try:
-                measure.in_child(lambda: 1 / 0)
-            finally:
-                os.dup2(kept, 2)
-                os.close(kept)
 
     def test_bad_usage_exits_2_and_says_why(self):
         for argv, why in ((["coverage", "--groups", "5"], "at least 6"), (["coverage", "--worlds", "0"], "at least 1"),

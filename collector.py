@@ -133,12 +133,12 @@ class TrialLog(Appender):
                 self.unsound = f"the log {why}, its rows are in {self.path}; start the collector again"
             if self.unsound:
                 raise OSError(self.unsound)
-            layered = self.known.layer()
-            for number, (row, _, where) in enumerate(rows, start=self.lines + 1):
-                layered.add(row.config, row, where, f"{self.path}:{number}")
+            for row, _, where in rows:
+                self.known.check(row.config, row, where)
             *before, last = (line.encode() for _, line, _ in rows)
             self.append(b"".join(MORE + line for line in before) + last)
-            self.known.take(layered)
+            for number, (row, _, where) in enumerate(rows, start=self.lines + 1):
+                self.known.add(row.config, row, where, f"{self.path}:{number}")
             self.lines += len(rows)
 
     def stats(self) -> dict[str, Any]:

@@ -16,8 +16,7 @@ import json
 import os
 import re
 import unicodedata
-from collections import ChainMap
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -259,65 +258,52 @@ class Known:
 
     def __init__(self, ignore_input: bool = False):
         self.ignored = INPUTS if ignore_input else ()
-        self.places: MutableMapping[tuple[str, str, int | str | None], str] = {}  # by side, case id and seed
-        self.kinds: MutableMapping[tuple[str, str], tuple[bool, str]] = {}  # is the id a number, and a place
-        self.facts: MutableMapping[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {}  # of a case, and their places
+        self.places: dict[tuple[str, str, int | str | None], str] = {}  # by side, case id and seed
+        self.kinds: dict[tuple[str, str], tuple[bool, str]] = {}  # of a side's case: is its id a number, and a place
+        self.facts: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {}  # of a case, and the place of each
         self.partly: dict[str, None] = {}  # a set in order: cases of which some rows state less than others
         self.differing: dict[str, None] = {}  # cases with several inputs, where these may differ
 
-    def layer(self) -> "Known":
-        """Return a Known on top of this one: what is added to it is here only once take() was given it."""
-        above = Known(bool(self.ignored))
-        above.places, above.kinds, above.facts = (
-            ChainMap({}, self.places), ChainMap({}, self.kinds), ChainMap({}, self.facts))
-        return above
+    def check(self, side: str, row: Row, where: str) -> None:
+        """Raise RowTwice for a row of a side that is there, RunError for one that contradicts another of its case.
 
-    def take(self, above: "Known") -> None:
-        for name in ("places", "kinds", "facts"):
-            getattr(self, name).update(getattr(above, name).maps[0])
-
-    def add(self, side: str, row: Row, where: str, place: str) -> None:
-        """Take in a row of a side. Place is where the row will be found, where is how an error names it.
-
-        Raises RowTwice for a row that is there, RunError for ids 1 and "1" on one side and for a row that contradicts
-        another of its case; nothing is then taken in.
+        Where is how an error names the row. Ids 1 and "1" on one side contradict each other.
         """
-        case, seed = (side, row.id), row.trial.seed
-        key = (side, row.id, seed)
-        if key in self.places:
+        seed = row.trial.seed
+        place = self.places.get((side, row.id, seed))
+        if place:
             hint = "number the trials of a case in seed" if seed is None else "keep one of the two"
             raise RowTwice(f"{where}: config {row.config!r:.60}, task_id {row.id!r:.60}, seed {seed!r:.60} stands "
-                           f"already at {self.places[key]}; {hint}")
-        stated = self.kinds.get(case)
-        if stated and stated[0] != row.id_is_number:
+                           f"already at {place}; {hint}")
+        number, first = self.kinds.get((side, row.id), (row.id_is_number, ""))
+        if number != row.id_is_number:
             kinds = ("a number", "text") if row.id_is_number else ("text", "a number")
-            raise RunError(f"{where}: task_id {row.id!r:.60} is {kinds[0]} here and {kinds[1]} at {stated[1]}; "
+            raise RunError(f"{where}: task_id {row.id!r:.60} is {kinds[0]} here and {kinds[1]} at {first}; "
                            "write one case one way, and give two cases two names")
-        facts = self.facts.get(row.id)
-        if facts is None or facts[0] != row.facts:
-            self.facts[row.id] = self._merged(row, where, place, *(facts or (row.facts, (place,) * len(FACTS))))
-        self.places[key] = place
-        if not stated:
-            self.kinds[case] = row.id_is_number, place
+        stated, places = self.facts.get(row.id, (row.facts, ()))
+        if stated != row.facts:
+            for field, here, there, place in zip(FACTS, row.facts, stated, places, strict=True):
+                if here != there and None not in (here, there) and field not in self.ignored:
+                    raise RunError(
+                        f"{where}: case {row.id!r:.60} has {field} {_shown(here, there)} here and "
+                        f"{_shown(there, here)} at {place}; give all rows of a case the same, and two cases two names"
+                        + ("; where inputs differ on purpose, as with the prompt in them, --ignore-input pairs by "
+                           "task_id alone, and then swapped ids pass unseen" if field in INPUTS else ""))
 
-    def _merged(self, row: Row, where: str, place: str, facts: tuple[Any, ...],
-                places: tuple[str, ...]) -> tuple[tuple[Any, ...], tuple[str, ...]]:
-        """Return what is stated of a case, and where, with a row that states something else than those before."""
-        stated = []
-        for field, here, there, at in zip(FACTS, row.facts, facts, places, strict=True):
-            if here != there and None in (here, there):
-                self.partly[row.id] = None
-            elif here != there and field in self.ignored:
-                self.differing[row.id] = None
-            elif here != there:
-                raise RunError(
-                    f"{where}: case {row.id!r:.60} has {field} {_shown(here, there)} here and {_shown(there, here)} at "
-                    f"{at}; give all rows of a case the same, and two cases two names" + (
-                        "; where inputs differ on purpose, as with the prompt in them, --ignore-input pairs by task_id "
-                        "alone, and then swapped ids pass unseen" if field in INPUTS else ""))
-            stated.append((here, place) if there is None else (there, at))
-        values, where_stated = zip(*stated, strict=True)
-        return values, where_stated
+    def add(self, side: str, row: Row, where: str, place: str) -> None:
+        """Take in a row of a side, which is found at a place, unless check() refuses it."""
+        self.check(side, row, where)
+        self.places[side, row.id, row.trial.seed] = place
+        self.kinds.setdefault((side, row.id), (row.id_is_number, place))
+        stated, places = self.facts.setdefault(row.id, (row.facts, (place,) * len(FACTS)))
+        if stated != row.facts:
+            for here, there in zip(row.facts, stated, strict=True):
+                if here != there:
+                    cases = self.partly if None in (here, there) else self.differing
+                    cases[row.id] = None
+            self.facts[row.id] = (
+                tuple(here if there is None else there for here, there in zip(row.facts, stated, strict=True)),
+                tuple(place if there is None else at for there, at in zip(stated, places, strict=True)))
 
 
 def _shown(fact: str | tuple[tuple[str, str], ...], other: Any) -> str:

@@ -46,12 +46,20 @@ class Differences(NamedTuple):
     unit: int
     group_of: list[int]
 
+    def sizes(self) -> list[int]:
+        """Return the number of cases of each source group, in order of their first case."""
+        return list(Counter(self.group_of).values())
+
+    def sums(self, values: Sequence[int]) -> list[int]:
+        """Return the sum over each source group of values, one a case."""
+        sums = dict.fromkeys(self.group_of, 0)
+        for group, value in zip(self.group_of, values, strict=True):
+            sums[group] += value
+        return list(sums.values())
+
     def groups(self) -> list[tuple[int, int]]:
-        """Return (number of cases, sum of numerators) of each source group, in order of their first case."""
-        sizes, sums = Counter(self.group_of), dict.fromkeys(self.group_of, 0)
-        for group, numerator in zip(self.group_of, self.numerators, strict=True):
-            sums[group] += numerator
-        return [(sizes[group], total) for group, total in sums.items()]
+        """Return (number of cases, sum of numerators) of each source group."""
+        return list(zip(self.sizes(), self.sums(self.numerators), strict=True))
 
     def of(self, cases: Sequence[int]) -> "Differences":
         """Return those of some cases."""
@@ -240,14 +248,13 @@ def source_rows(data: Data) -> list[Record] | None:
     """Return what each source scores, in the order of its first case; None where no case names a source."""
     if not has_sources(data.pair):
         return None
-    diffs, members = data.differences, dict[int, list[int]]()
-    for i, group in enumerate(diffs.group_of):
-        members.setdefault(group, []).append(i)
-    return [{"source": data.pair.cases[cases[0]].source, "cases": len(cases),
-             "baseline": sum(diffs.baseline[i] for i in cases) / (diffs.grid * len(cases)),
-             "candidate": sum(diffs.candidate[i] for i in cases) / (diffs.grid * len(cases)),
-             "difference": sum(diffs.numerators[i] for i in cases) / (diffs.unit * len(cases))}
-            for cases in members.values()]
+    diffs = data.differences
+    names = {group: case.source for group, case in zip(diffs.group_of, data.pair.cases, strict=True)}
+    rows = zip(names.values(), diffs.sizes(), *map(diffs.sums, (diffs.baseline, diffs.candidate, diffs.numerators)),
+               strict=True)
+    return [{"source": name, "cases": size, "baseline": baseline / (diffs.grid * size),
+             "candidate": candidate / (diffs.grid * size), "difference": change / (diffs.unit * size)}
+            for name, size, baseline, candidate, change in rows]
 
 
 def has_sources(pair: Pair) -> bool:
@@ -300,10 +307,8 @@ def decided(data: Data, must_pass: list[Record]) -> Record:
 
 def evidence(diffs: Differences, pair: Pair) -> Evidence:
     """Return the differences by source, with what the baseline's best source has and its worst one lacks."""
-    sizes, sums = Counter(diffs.group_of), dict.fromkeys(diffs.group_of, 0)
-    for group, share in zip(diffs.group_of, diffs.baseline, strict=True):
-        sums[group] += share
-    means = [Fraction(total, diffs.grid * sizes[group]) for group, total in sums.items()]
+    means = [Fraction(total, diffs.grid * size)
+             for size, total in zip(diffs.sizes(), diffs.sums(diffs.baseline), strict=True)]
     low, high = pair.score_range
     return Evidence(diffs.groups(), diffs.unit, max(means) - low, high - min(means))
 

@@ -232,11 +232,11 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         raise RunError(f"{gaps}: record them, or choose with --missing: drop leaves them out, zero counts them as 0")
     if policy == "zero" and not low <= 0 <= high:
         raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
-    scored = [[[trial for trial in trials if trial.score is not None] for trials in side.trials] for side in pair.sides]
-    if policy == "zero":  # but what the baseline never ran says nothing of a loss or a gain
-        absent = Trial(None, 0, ABSENT, None, {}, None)
-        scored = [[[trial._replace(score=0) if trial.score is None else trial for trial in trials]
-                   or [absent] * bool(there) for trials, there in zip(side.trials, pair.baseline.trials, strict=True)]
+    if policy == "zero":
+        least = [min(1, len(case)) for case in pair.baseline.trials]  # what it never ran says nothing of loss or gain
+        scored = [[_filled(trials, 0, least[i]) for i, trials in enumerate(side.trials)] for side in pair.sides]
+    else:
+        scored = [[[trial for trial in trials if trial.score is not None] for trials in side.trials]
                   for side in pair.sides]
     excluded = [{"case_id": case.id, "side": name,
                  "reason": listed(dict.fromkeys(trial.reason for trial in side.trials[i])) or "no trial"}
@@ -256,14 +256,18 @@ def filled(pair: Pair, for_candidate: bool) -> Pair:
     candidate lacks. A case that the baseline lacks is left out.
     """
     low, high = pair.score_range
-    there = [i for i, trials in enumerate(pair.baseline.trials) if trials]
-    sides = []
-    for side, score in zip(pair.sides, (low, high) if for_candidate else (high, low), strict=True):
-        absent = Trial(None, score, ABSENT, None, {}, None)
-        rows = [[trial._replace(score=score) if trial.score is None else trial for trial in side.trials[i]]
-                + [absent] * (len(pair.baseline.trials[i]) - len(side.trials[i])) for i in there]
-        sides.append(side._replace(trials=rows))
+    there = {i: len(trials) for i, trials in enumerate(pair.baseline.trials) if trials}
+    scores = (low, high) if for_candidate else (high, low)
+    sides = [side._replace(trials=[_filled(side.trials[i], score, least) for i, least in there.items()])
+             for side, score in zip(pair.sides, scores, strict=True)]
     return pair._replace(cases=[pair.cases[i] for i in there], baseline=sides[0], candidate=sides[1])
+
+
+def _filled(trials: list[Trial], score: Score, least: int) -> list[Trial]:
+    """Return trials with this score where they have none, and with more of it where they are fewer than the least."""
+    absent = Trial(None, score, ABSENT, None, {}, None)
+    return [trial._replace(score=score) if trial.score is None else trial for trial in trials] + (
+        [absent] * (least - len(trials)))
 
 
 def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> list[str]:

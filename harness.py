@@ -34,7 +34,8 @@ from typing import Any, NamedTuple
 
 from core.files import (
     LIST, LOG_START, NULL, STAGES, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields,
-    check_outputs, command_parser, decode, expect, identify, json_line, line_of, parse_json, read_bytes, stream_of, write,
+    check_outputs, command_parser, decode, expect, identify, json_line, line_of, parse_json, read_bytes, stream_of,
+    write,
 )
 from core.kinds import describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS
@@ -178,20 +179,24 @@ def _module(name: str, what: str) -> Any:
                        "name a Python module of this folder, without .py") from error
 
 
+def _require(value: Any, names: Sequence[str], what: str) -> None:
+    for name in names:
+        if not hasattr(value, name):
+            raise RunError(f"{what} has no {name}; see docs/tasks.md")
+
+
 def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> Task:
     """Return the task that a module holds: GRADERS {name: (version, grade)}, check_expected, check_answer.
 
     A grade function takes (expected, answer) and returns whether it passes, or NotImplemented where the case asks for
-    something else. Both checks raise ValueError. A module
-    with an exception named Rejection lets its systems refuse an input; one with SCHEMA says what JSON an answer is.
+    something else. Both checks raise ValueError. A module with an exception named Rejection lets its systems refuse an
+    input; one with SCHEMA says what JSON an answer is.
     """
     sha256 = hashlib.sha256(_source(name)).hexdigest()
     if run:  # what a log from somewhere names is run only if it is what the log was recorded with
         _refuse_other(run, "task", name, sha256, where)
     module = _module(name, "the task")
-    for attribute in ("GRADERS", "check_expected", "check_answer"):
-        if not hasattr(module, attribute):
-            raise RunError(f"the task {name!r} has no {attribute}; see the README on writing a task")
+    _require(module, ("GRADERS", "check_expected", "check_answer"), f"the task {name!r}")
     graders = module.GRADERS
     if not (isinstance(graders, dict) and graders and all(
             isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and callable(pair[1])
@@ -205,8 +210,8 @@ def load_system(name: str) -> Any:
     """Return the system that "module:attribute" names: an object with SYSTEM_FIELDS and respond(case, trial).
 
     respond returns Answer(output, metadata), or raises Incomplete, or its task's Rejection. A system may also have
-    `settings` (an object to record), `prepare()` (called before the first trial and after the last; returns what
-    serves it, an object with "host" and "version"), `timeout_s`, and `seeds`, the rule for trial_seed.
+    `settings` (an object to record), `prepare()` (called before the first trial and after the last; returns an object
+    that describes its server, with "host" and "version"), `timeout_s`, and `seeds`, the rule for trial_seed.
     """
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
@@ -219,9 +224,7 @@ def load_system(name: str) -> Any:
         raise RunError(f"the module {module_name!r} has no system {attribute!r}; {hint}") from None
     if isinstance(system, type):
         raise RunError(f"the system {name!r} is a class; make an object of it in its module, and name that")
-    for field in (*SYSTEM_FIELDS, "respond"):
-        if not hasattr(system, field):
-            raise RunError(f"the system {name!r} has no {field}; see the README on writing a system")
+    _require(system, (*SYSTEM_FIELDS, "respond"), f"the system {name!r}")
     check_fields({field: getattr(system, field) for field in NAMED_SYSTEM}, NAMED_SYSTEM, f"the system {name!r}")
     return system
 
@@ -370,17 +373,15 @@ def summarize(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return summary
 
 
-def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, task_changed: bool = False) -> dict[str, Any]:
+def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]:
     """Return the run record of a finished log, or of the shards of one run joined, in whatever order they are given.
 
-    With task_changed another version of the task may grade than that of the recording; the manifest names both. Raises
-    RunError where the logs are of another case set or task, do not belong together, overlap or leave a gap.
+    Where the task is not that of the recording, the manifest names both. Raises RunError where the logs are of another
+    case set, do not belong together, overlap or leave a gap.
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = logs[0].header
     _refuse_other(header, "case_set", case_set.name, case_set.sha256, logs[0].name)
-    if not task_changed:
-        _refuse_other(header, "task", task.name, task.sha256, logs[0].name)
     trials: dict[TrialKey, dict[str, Any]] = {}
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard", "workers"))
@@ -407,12 +408,15 @@ def read_run(text: str, case_set: CaseSet, cases: str) -> dict[str, Any]:
 
 
 def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_changed: bool = False) -> dict[str, Any]:
-    """Return the run record of log files, graded by the task that they name; see replay. The case set is of `cases`."""
+    """Return the run record of log files, graded by the task that they name; see replay. `cases` names the case set.
+
+    With task_changed today's version of the task may grade, where another was recorded with.
+    """
     logs = [read_log(path) for path in paths]
     header = logs[0].header
     task = load_task(header["task"]["name"], None if task_changed else header, logs[0].name)
     check_cases(case_set, task, cases)
-    return replay(logs, case_set, task, task_changed)
+    return replay(logs, case_set, task)
 
 
 def _refuse_other(run: dict[str, Any], what: str, name: str, sha256: str, where: str) -> None:

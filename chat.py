@@ -27,7 +27,7 @@ import urllib.parse
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from core.files import RunError, parse_json, print_stderr
+from core.files import RunError, decode, parse_json, print_stderr
 from harness import Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
 
 TEMPERATURE = 1
@@ -98,8 +98,8 @@ class Server:
             raise RunError(f"the key for {variable} has a letter that no HTTP header carries; correct it")
         self.name = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
         basic = base64.b64encode(login.encode()).decode()
-        said = f"Bearer {key}" if key else f"Basic {basic}" if login else None
-        self.headers = _drop_none({"Content-Type": "application/json", "Authorization": said})
+        login_header = f"Bearer {key}" if key else f"Basic {basic}" if login else None
+        self.headers = _drop_none({"Content-Type": "application/json", "Authorization": login_header})
         secrets = {key, login, login.partition(":")[2], basic} - {""}
         forms = {form for secret in secrets
                  for form in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1])}
@@ -140,21 +140,20 @@ class Server:
         Raises Unavailable where the same may go through later, RunError where it will not, in the server's words. A
         path that is not `known` to all servers gives {} where it is not there.
         """
-        value = None
         try:
             response, content = self._exchange(path, None if body is None else json.dumps(body), timeout_s)
-            text = content.decode("utf-8", "strict" if response.status == 200 else "replace").strip()
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             if isinstance(error, TimeoutError):
                 reason = f"no whole answer within {timeout_s:g} s"
-            absent = isinstance(error, ABSENT) and not isinstance(error, UnicodeDecodeError)
+            absent = isinstance(error, ABSENT)
             name = f"{self.name}, which {self.variable} names" if absent else self.name
             raise Unavailable(self._secret.sub("***", f"{name}: {reason}"), absent=absent) from None
+        value = None
         with contextlib.suppress(RunError):
-            value = parse_json(text, self.name)
+            value = parse_json(decode(content, self.name), self.name)
         wrong = value.get("error") if isinstance(value, dict) else None
-        words = wrong.get("message", wrong) if isinstance(wrong, dict) else wrong or text
+        words = wrong.get("message", wrong) if isinstance(wrong, dict) else wrong or content.decode(errors="replace")
         words = self._secret.sub("***", words if isinstance(words, str) else json.dumps(words))
         if response.status in (404, 405) and not known:
             return {}
@@ -170,11 +169,10 @@ class Server:
         return value
 
     def not_whole(self, reply: Any) -> Unavailable:
-        said = self._secret.sub("***", json.dumps(reply))[:200]
-        return Unavailable(f"{self.name}: a reply that is not whole: {said}")
+        return Unavailable(f"{self.name}: a reply that is not whole: {self._secret.sub('***', json.dumps(reply))[:200]}")
 
 
-# === A model with a prompt, whatever its server speaks ===
+# === A model with a prompt, behind any server ===
 
 
 class Reply(NamedTuple):
@@ -310,8 +308,8 @@ class Chat:
                 self.check_answer(answer)
                 return answer
             except ValueError as error:
-                said = str(error)
-        raise NotJSON(fault, metadata) if fault else WrongSchema(said, metadata)
+                wrong_schema = WrongSchema(str(error), metadata)
+        raise NotJSON(fault, metadata) if fault else wrong_schema
 
 
 def cut_warning(read: Any, context: Any, messages: Sequence[dict[str, str]]) -> str | None:
@@ -349,7 +347,7 @@ class Ollama(Chat):
         super().__init__(tag)
         self.pinned, self.model = pinned, f"{tag}@{pinned or 'unknown'}"
         self.server = Server("OLLAMA_HOST")
-        self.strangers: set[str] | None = None
+        self.loaded_before: set[str] | None = None
 
     def sent(self) -> dict[str, Any]:
         top = {"model": self.asked, "stream": False, "think": False, "truncate": False, "format": self.schema}
@@ -387,7 +385,7 @@ class Ollama(Chat):
         shown = self.server.request("/api/show", {"model": self.asked}, known=False)
         loaded = {other for one, other in _models(self.server.request("/api/ps", known=False).get("models"))
                   if one == name} - {digest}
-        self.strangers = loaded if self.strangers is None else self.strangers  # those of before answer nothing here
+        self.loaded_before = loaded if self.loaded_before is None else self.loaded_before  # what was loaded then answers nothing here
         weights = re.findall(r"^(?:FROM|ADAPTER) .*sha256[-:]([0-9a-f]{64})", str(shown.get("modelfile")), re.M)
         self.facts = {"weights": weights, "template": _sha256(_text(shown.get("template"))),
                       "parameters": _sha256(_text([shown.get(key) for key in ("parameters", "system", "messages")]))}
@@ -395,7 +393,7 @@ class Ollama(Chat):
         if self.pinned and digest != self.pinned:
             raise RunError(f"{self.server.name} has {self.asked} with digest {digest}, and {self.pinned} is pinned; "
                            f"install that, or record this one as --system model_triage:{self.asked}/{self.version}")
-        new = sorted(loaded - self.strangers)
+        new = sorted(loaded - self.loaded_before)
         return {"host": self.server.name, "version": str(version), "digest": digest} | ({"loaded": new} if new else {})
 
 
@@ -430,10 +428,11 @@ class OpenAI(Chat):
             content = message.get("content") or ""
             served = reply.get("model"), reply.get("system_fingerprint")
             self.first = self.first or served
-            kept = _drop_none({"finish_reason": reason, "usage": usage, "served": served[0],
-                          "system_fingerprint": served[1], "refusal": message.get("refusal"),
-                          "thinking": message.get("reasoning_content") or message.get("reasoning"),
-                          "warning": None if served == self.first else "not the first trial's model or fingerprint"})
+            kept = _drop_none({
+                "finish_reason": reason, "usage": usage, "served": served[0], "system_fingerprint": served[1],
+                "refusal": message.get("refusal"),
+                "thinking": message.get("reasoning_content") or message.get("reasoning"),
+                "warning": None if served == self.first else "not the first trial's model or fingerprint"})
             if isinstance(content, str) and isinstance(reason, str):
                 return Reply(content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), kept)
         raise self.server.not_whole(reply)

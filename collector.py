@@ -172,7 +172,7 @@ class Collector(ThreadingHTTPServer):
 
 
 class Timed(io.RawIOBase):
-    """What comes on a connection until the deadline: drop by drop is slow, too. Then TimeoutError."""
+    """What comes on a connection until a deadline, then TimeoutError: a socket's own begins anew with every byte."""
 
     def __init__(self, connection: socket.socket, seconds: float):
         self.connection, self.deadline = connection, time.monotonic() + seconds

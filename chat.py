@@ -169,7 +169,8 @@ class Server:
         return value
 
     def not_whole(self, reply: Any) -> Unavailable:
-        return Unavailable(f"{self.name}: a reply that is not whole: {self._secret.sub('***', json.dumps(reply))[:200]}")
+        words = self._secret.sub("***", json.dumps(reply))
+        return Unavailable(f"{self.name}: a reply that is not whole: {words[:200]}")
 
 
 # === A model with a prompt, behind any server ===
@@ -385,7 +386,8 @@ class Ollama(Chat):
         shown = self.server.request("/api/show", {"model": self.asked}, known=False)
         loaded = {other for one, other in _models(self.server.request("/api/ps", known=False).get("models"))
                   if one == name} - {digest}
-        self.loaded_before = loaded if self.loaded_before is None else self.loaded_before  # what was loaded then answers nothing here
+        if self.loaded_before is None:  # at the first look: what is loaded then answers nothing here
+            self.loaded_before = loaded
         weights = re.findall(r"^(?:FROM|ADAPTER) .*sha256[-:]([0-9a-f]{64})", str(shown.get("modelfile")), re.M)
         self.facts = {"weights": weights, "template": _sha256(_text(shown.get("template"))),
                       "parameters": _sha256(_text([shown.get(key) for key in ("parameters", "system", "messages")]))}

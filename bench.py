@@ -104,8 +104,9 @@ class LogWriter(files.Appender):
         try:
             why = "" if self.moved else self.changed(value["type"] == "end")
             if why:
-                self.moved = f"{self.path} {why} while it was recorded"
+                moved = f"{self.path} {why} while it was recorded"
                 self.leave()
+                self.moved = moved
             self.append(files.json_line(value).encode())
         except OSError as error:
             raise RunError(f"cannot write {self.path}: {error.strerror}; free disk space") from None

@@ -764,6 +764,13 @@ class ChangedTest(Folder):
                     whole = [json.loads(line) for line in self.bytes(saved).splitlines()]
                     self.assertEqual(sorted(map(str, whole[1:-1])), sorted(map(str, expected[1:-1])))
 
+    def test_where_no_other_file_can_be_made_nothing_is_written_to_a_log_that_others_changed(self):
+        system = System(lambda number, unit: number in (2, 3) and self.replace())
+        with mock.patch.object(tempfile, "mkstemp", side_effect=OSError(errno.ENOSPC, "No space left on device")):
+            result = self.record("--workers", "2", system=system)
+        self.assert_refused(result, "No space left on device", "trials are kept")
+        self.assertEqual(self.bytes(), b"another file")
+
     def test_a_folder_that_was_removed_leaves_the_trials_in_the_temporary_folder(self):
         os.mkdir(self.path("inner"))
         log = self.path("inner/log.jsonl")

@@ -765,11 +765,19 @@ class ChangedTest(Folder):
                     self.assertEqual(sorted(map(str, whole[1:-1])), sorted(map(str, expected[1:-1])))
 
     def test_where_no_other_file_can_be_made_nothing_is_written_to_a_log_that_others_changed(self):
-        system = System(lambda number, unit: number in (2, 3) and self.replace())
+        together = threading.Barrier(2, timeout=10)
+
+        def hook(number: int, unit: Any) -> None:
+            if number > 2:
+                together.wait()  # both are under way when the log is changed
+                if number == 3:
+                    self.add()
+                together.wait()
+
         with mock.patch.object(tempfile, "mkstemp", side_effect=OSError(errno.ENOSPC, "No space left on device")):
-            result = self.record("--workers", "2", system=system)
-        self.assert_refused(result, "No space left on device", "trials are kept")
-        self.assertEqual(self.bytes(), b"another file")
+            result = self.record("--workers", "2", system=System(hook))
+        self.assert_refused(result, "No space left on device", "2 of 9 trials are kept")
+        self.assertTrue(self.bytes().endswith(b'\n{"half'))
 
     def test_a_folder_that_was_removed_leaves_the_trials_in_the_temporary_folder(self):
         os.mkdir(self.path("inner"))

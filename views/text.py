@@ -53,7 +53,7 @@ def beginning(text: str, width: int) -> str:
     return text[:sum(1 for total in taken if total <= width)]
 
 
-def clip(text: str, width: int, ellipsis: str = "…") -> str:
+def clip(text: str, width: int) -> str:
     """Return a text that takes at most `width` columns; the middle of a longer one gives way, for variants end apart.
 
     >>> clip("password-changed--typo", 14), clip("short", 14)
@@ -61,9 +61,8 @@ def clip(text: str, width: int, ellipsis: str = "…") -> str:
     """
     if columns(text) <= width and len(text) <= 4 * width:
         return text
-    room = width - len(ellipsis)
-    tail = beginning(text[:-4 * width - 8:-1], room // 2)[::-1]
-    return beginning(text, room - columns(tail)) + ellipsis + tail
+    tail = beginning(text[:-4 * width - 8:-1], (width - 1) // 2)[::-1]
+    return f"{beginning(text, width - 1 - columns(tail))}…{tail}"
 
 
 def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -100,15 +99,15 @@ def texts_line(row: TableRow) -> str:
 
 # === Terminal ===
 
-# What drawings are made of: left end, line, right end, point, zero, zero inside an interval, dashed edge, ellipsis.
-UNICODE, ASCII = ("├", "─", "┤", "●", "│", "┼", "┊", "…"), ("[", "-", "]", "o", "|", "+", ":", "...")
+# What drawings are made of: left end, line, right end, point, zero, zero inside an interval, dashed edge; an ellipsis.
+UNICODE, ASCII = "├─┤●│┼┊…", "[-]o|+:~"
 COLOURS = {"better": "32", "worse": "31", "undecided": "33", "equivalent": "36", "not worse": "36"}
 
 
 def terminal_settings(stream: Any) -> dict[str, Any]:
     """Return text_report's width, unicode and colour for a stream: colour only on a terminal that wants it."""
     try:
-        unicode = bool("".join(UNICODE).encode(stream.encoding or "ascii"))
+        unicode = bool(UNICODE.encode(stream.encoding or "ascii"))
     except (UnicodeEncodeError, LookupError):
         unicode = False
     colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -120,7 +119,6 @@ class _Screen:
 
     def __init__(self, width: int, unicode: bool, colour: bool):
         self.width, self.unicode, self.colour = max(width, LEAST_WIDTH), unicode, colour
-        self.glyphs = UNICODE if unicode else ASCII
         self.lines: list[str] = []
 
     def harmless(self, text: object) -> str:
@@ -129,13 +127,13 @@ class _Screen:
         return text if self.unicode else text.replace("−", "-").encode("ascii", "backslashreplace").decode()
 
     def heading(self, text: str, colour: str = "1") -> None:
-        text = clip(self.harmless(text), self.width, self.glyphs[-1])
+        text = clip(self.harmless(text), self.width)
         self.lines += ["", f"\x1b[{colour}m{text}\x1b[0m" if self.colour and colour else text]
 
     def say(self, text: str, first: str = "  ", rest: str = "  ") -> None:
         """Add a text wrapped by words to the width; a word wider than that is broken."""
         line, empty = first, True
-        for word in clip(self.harmless(text), 1500, self.glyphs[-1]).split(" "):
+        for word in clip(self.harmless(text), 1500).split(" "):
             while columns(line) + columns(word) > self.width:
                 if empty:
                     part = beginning(word, self.width - columns(line))
@@ -173,10 +171,10 @@ class _Screen:
                 widths[i] = max(min(6, widths[i]), widths[i] - spare)
         room = min(60, self.width - sum(widths) - gap * len(widths) - 1)
         scale = story.scale(table) if room >= 16 else None
-        drawings = _drawings(scale, story.edges, shown, self.glyphs, room) if scale else [""] * len(rows)
+        drawings = _drawings(scale, story.edges, shown, room) if scale else [""] * len(rows)
         for row, drawing in zip(rows, drawings, strict=True):
             if drawing or any(row[1:]):  # a row that only draws says nothing without a drawing
-                fitted = [clip(cell, width, self.glyphs[-1]) for cell, width in zip(row, widths, strict=True)]
+                fitted = [clip(cell, width) for cell, width in zip(row, widths, strict=True)]
                 airs = [" " * (width - columns(cell)) for cell, width in zip(fitted, widths, strict=True)]
                 line = (" " * gap).join(air + cell if figures else cell + air
                                         for cell, air, figures in zip(fitted, airs, right, strict=True))
@@ -186,10 +184,9 @@ class _Screen:
             self.lines.insert(len(self.lines) - len(last), said)
 
 
-def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], glyphs: Sequence[str],
-              width: int) -> list[str]:
+def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], width: int) -> list[str]:
     """Return an axis, and below it what each row draws, in so many columns; zero is seen in every row."""
-    left, line, right, middle, zero, crossed, border, _ = glyphs
+    left, line, right, middle, zero, crossed, border, _ = list(UNICODE)
 
     def column(value: float) -> int:
         return round(scale.at(value) * (width - 1))
@@ -239,7 +236,8 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
                 screen.table(story, block)
             else:
                 screen.say(block)
-    return "".join(f"{line.rstrip()}\n" for line in screen.lines)
+    text = "".join(f"{line.rstrip()}\n" for line in screen.lines)
+    return text if unicode else text.translate(str.maketrans(UNICODE, ASCII))
 
 
 # === Markdown ===

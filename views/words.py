@@ -89,9 +89,9 @@ def digits(value: float | None, sign: str = "") -> str:
     return f"{value:{sign if value else ''}{',.0f' if abs(value) >= 1000 else '.4g'}}"
 
 
-def joined(*parts: object) -> str:
-    """Return the parts that are not empty, none or false, with semicolons between."""
-    return "; ".join(str(part) for part in parts if part)
+def joined(*parts: object, by: str = "; ") -> str:
+    """Return the parts that are not empty, none, zero or false as one text."""
+    return by.join(str(part) for part in parts if part)
 
 
 # === What a comparison holds ===
@@ -173,9 +173,6 @@ class Draw(NamedTuple):
     kind: str = ""  # "decides" or "noise"
     dots: Sequence[float] = ()
 
-    def values(self) -> list[float]:
-        return [*(self.ends or ()), *self.dots, *([] if self.point is None else [self.point])]
-
 
 class TableRow(NamedTuple):
     cells: list[str]  # a text a column
@@ -233,7 +230,8 @@ class Story(NamedTuple):
     def scale(self, table: Table) -> Scale | None:
         """Return the scale of a table's drawings, None where its rows draw nothing."""
         draws = [row.draw for row in [*table.rows, *(table.folded.rows if table.folded else ())] if row.draw]
-        return scale_of([*self.edges, *(value for draw in draws for value in draw.values())]) if draws else None
+        values = [value for draw in draws for value in (*(draw.ends or ()), *draw.dots, draw.point)]
+        return scale_of([*self.edges, *values]) if draws else None
 
 
 class Words:
@@ -307,8 +305,8 @@ class Words:
 
     # --- the verdict ---
 
-    def lead(self) -> list[str]:
-        """Return the sentences that say what the verdict rests on."""
+    def lead(self) -> Iterator[str]:
+        """Yield the sentences that say what the verdict rests on."""
         decision, unit = self.decision, self.unit
         rests = f"the {self.level} interval by {unit}, {self.span(self.interval)},"
         narrow = self.span(decision["equivalence_interval"] or decision["interval_90"])
@@ -320,43 +318,37 @@ class Words:
             "equivalent": f"The {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, {narrow}, lies "
                           f"within {self.plain(self.margin)} of zero.",
             "not worse": f"{rests.capitalize()} lies above {loss}, but not above {gain}."}
-        no_claim = f"No claim can be made: {decision['reason'] or 'none was recorded'}."
-        sentences = ["The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall)),
-                     verdicts.get(self.verdict, no_claim)]
-        one_more = {"not worse": decision["interval_with_one_more"],
-                    "equivalent": decision["equivalence_interval_with_one_more"]}.get(self.verdict)
-        if one_more:
-            sentences.append(f"With one more {unit} that loses (or gains) all it can, it would be "
-                             f"{self.span(one_more)}.")
+        yield "The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall))
+        yield verdicts.get(self.verdict, f"No claim can be made: {decision['reason'] or 'none was recorded'}.")
+        if one_more := {"not worse": decision["interval_with_one_more"],
+                        "equivalent": decision["equivalence_interval_with_one_more"]}.get(self.verdict):
+            yield f"With one more {unit} that loses (or gains) all it can, it would be {self.span(one_more)}."
         if filled := decision["interval_with_missing_filled"]:
-            sentences.append("With what is missing counted against the candidate, then for it: "
-                             f"{self.span(filled)}.")
+            yield f"With what is missing counted against the candidate, then for it: {self.span(filled)}."
         if self.verdict == "undecided" and decision["groups_needed"] and not decision["sources_needed"]:
-            sentences.append(f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this "
-                             f"size; there {'is' if self.units == 1 else 'are'} {self.units}.")
+            yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; there "
+                   f"{'is' if self.units == 1 else 'are'} {self.units}.")
         if also := [claim for claim in decision["claims"] if claim != self.verdict]:
-            sentences.append(f"It is also {' and '.join(also)}.")
-        declared = [f"look {decision['look']}"] if decision["look"] else []
-        declared += [f"one of {decision['among']} candidates"] if decision["among"] else []
-        if declared:
-            sentences.append(f"Declared: {' and '.join(declared)}, so the interval is at level {self.level}; "
-                             f"that takes {count_of(decision['sources_for_level'], unit)} or more.")
-        return sentences
+            yield f"It is also {' and '.join(also)}."
+        if declared := joined(decision["look"] and f"look {decision['look']}",
+                              decision["among"] and f"one of {decision['among']} candidates", by=" and "):
+            yield (f"Declared: {declared}, so the interval is at level {self.level}; that takes "
+                   f"{count_of(decision['sources_for_level'], unit)} or more.")
 
     def gate(self) -> str:
         """Return whether gate and must-pass are met, and why not; empty without either."""
-        decision, sentences = self.decision, []
+        decision, said = self.decision, []
         if decision["gate_met"] is not None:
             unsure = ", the data cannot tell" if decision["gate_contradicted"] is False else ""
             met = "met" if decision["gate_met"] else f"not met{unsure}"
             why = f" ({decision['gate_reason']})" if decision["gate_reason"] else ""
-            sentences.append(f"gate {decision['gate'] or 'must pass'}: {met}{why}")
+            said.append(f"gate {decision['gate'] or 'must pass'}: {met}{why}")
         for rule in self.all["must_pass"]:
             failed = [f"{case['case_id']} {case['passed']} of {case['trials']}" for case in rule["failed"]]
             cases = count_of(rule["cases"], "case")
-            sentences.append(f"must pass {rule['tag']}={rule['value']}: " + (
-                f"{len(failed)} of {cases} did not: {listing(failed)}" if failed else f"{cases}, all did"))
-        return "; ".join(sentences)
+            met = f"{len(failed)} of {cases} did not: {listing(failed)}" if failed else f"{cases}, all did"
+            said.append(f"must pass {rule['tag']}={rule['value']}: {met}")
+        return joined(*said)
 
     # --- sentences and tables ---
 
@@ -396,10 +388,9 @@ class Words:
         yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], rows)
         yield ("p: how often a difference at least as large would come up if nothing had changed: on these cases "
                f"by sampling alone, on new ones with each {self.unit} as likely to gain as to lose.")
-        marked = [f"the margin of {self.plain(self.margin)}"] if self.margin else []
-        marked += [f"the gain worth shipping, {self.signed(self.gain)}"] if self.gain else []
-        if marked:
-            yield f"Dashed lines in the drawings: {' and '.join(marked)}."
+        if marked := joined(self.margin and f"the margin of {self.plain(self.margin)}",
+                            self.gain and f"the gain worth shipping, {self.signed(self.gain)}", by=" and "):
+            yield f"Dashed lines in the drawings: {marked}."
         if self.all["shared_luck"]["reason"] and these["p_value"] is not None:
             yield f"Do trials of different cases move together? {sentence(self.all['shared_luck']['reason'])}"
         if sources:
@@ -592,20 +583,20 @@ class Words:
 
     def story(self) -> Story:
         """Return the whole comparison, in the order in which a person who decides asks."""
-        sections = (("change", "What was changed", self.change), ("questions", "Is it larger than the noise?",
-                    self.questions), ("cost", "Cost, latency and tokens", self.cost),
-                    ("cases", "Where did it come from?", self.cases), ("slices", "Which slices changed?", self.slices),
-                    ("consistency", "How consistent is it?", self.consistency),
-                    ("next", "What to record next", self.plans),
-                    ("contrast", "Other intervals, for contrast", self.contrast),
-                    ("measured", "How it was measured", self.recipe))
+        sections = (
+            ("change", "What was changed", self.change), ("questions", "Is it larger than the noise?", self.questions),
+            ("cost", "Cost, latency and tokens", self.cost), ("cases", "Where did it come from?", self.cases),
+            ("slices", "Which slices changed?", self.slices),
+            ("consistency", "How consistent is it?", self.consistency), ("next", "What to record next", self.plans),
+            ("contrast", "Other intervals, for contrast", self.contrast),
+            ("measured", "How it was measured", self.recipe))
         groups = f", {count_of(self.units, 'source')}" if self.unit == "source" and self.units is not None else ""
         trials = f"{count_of(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
         name = (self.all["case_set"]["name"] or "trial logs")[:120]
         return Story(
             title=f"{self.side('baseline')} against {self.side('candidate')}",
             subject=f"{count_of(self.overall['cases'], 'case')} of {name}{groups}, {trials}",
-            verdict=self.verdict, gate=self.gate(), lead=self.lead(),
+            verdict=self.verdict, gate=self.gate(), lead=list(self.lead()),
             warnings=[(sentence(row["message"]), sentence(row["advice"])) for row in self.all["warnings"]],
             sections=[Section(key, heading, list(blocks())) for key, heading, blocks in sections],
             worse=self.overall["worse"], edges=[edge for edge in (-self.margin, self.margin, self.gain) if edge])

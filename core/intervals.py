@@ -209,6 +209,8 @@ def _draws(kinds: _Ways, count: int, most: int) -> _Ways:
     """Return in how many ways so many draws from groups add up, given how many groups there are of each kind."""
     if not count:
         return {(0, 0): 1}
+    if (count // 2 * (len(kinds) - 1) + 1) ** 2 > most:         # so many places half of the draws have at least
+        raise _TooMany
     half = _draws(kinds, count // 2, most)
     whole = _both(half, half, most)
     return _both(whole, kinds, most) if count % 2 else whole
@@ -312,12 +314,14 @@ class InvertedSum:
     """
 
     def __init__(self, draws: Sequence[tuple[int, Mapping[int, float]]], blur: float = 0.0) -> None:
-        self.base = sum(count * min(weights) for count, weights in draws)
-        self.step = math.gcd(*(number - min(weights) for _, weights in draws for number in weights)) or 1
+        least = [min(weights) for _, weights in draws]
+        self.base = sum(count * low for (count, _), low in zip(draws, least, strict=True))
+        self.step = math.gcd(*(number - low for (_, weights), low in zip(draws, least, strict=True)
+                               for number in weights)) or 1
         self.centre = top = most = variance = 0.0
         kinds = []
-        for count, weights in draws:
-            places = [((number - min(weights)) // self.step, weight) for number, weight in weights.items()]
+        for (count, weights), low in zip(draws, least, strict=True):
+            places = [((number - low) // self.step, weight) for number, weight in weights.items()]
             mean = math.fsum(weight * place for place, weight in places)
             terms = [(weight, place - mean) for place, weight in places]
             kinds.append((count, terms, NEGLIGIBLE ** (1 / count),

@@ -1,7 +1,7 @@
 """What was only chance: how much would have moved had nothing but the sampling differed?
 
-    $ python3 -c "from core import chance; print(chance.by_chance(0, 5, 5, 5))"
-    1/126
+    $ python3 -c "from core import chance; print(round(chance.by_chance(0, 5, 5, 5), 6))"
+    0.007937
 
 Numbers in, a dict out for each key that `comparison.json` holds: exact or full floats, compare.py rounds. Reads, writes
 and prints nothing. `baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order;
@@ -25,7 +25,6 @@ from core.files import RunError
 from core.intervals import SEED, InvertedSum, flip_p_value
 from core.trials import SIDES, Pair, Trial
 
-COUNTED = 300                  # trials of a case, both runs together, up to which deals are counted in whole numbers
 LUCK_TRIALS = 4                # fewer show too little of whether trials of different cases move together
 LUCK_RATIO, LUCK_P = 2, 0.01   # beyond, they do
 NOTHING_DECLARED = Limits()
@@ -42,45 +41,38 @@ def pass_counts(baseline: Scores, candidate: Scores) -> list[tuple[int, int, int
 
 
 @functools.lru_cache(maxsize=1024)
-def _deals(passes: int, in_baseline: int, in_candidate: int) -> tuple[int, Sequence[float], float]:
-    """Return the least passes that the candidate can be dealt, the weight of each number from there on, and their sum.
+def _deals(passes: int, in_baseline: int, in_candidate: int) -> tuple[int, Sequence[float]]:
+    """Return the least passes that the candidate can be dealt, and the share of deals of each number from there on.
 
-    Whole numbers up to COUNTED trials; beyond, floats relative to the likeliest deal.
+    >>> _deals(1, 1, 3)                    # none in one of four deals, one in three
+    (0, [0.25, 0.75])
     """
     low, high = max(0, passes - in_baseline), min(passes, in_candidate)
-    if in_baseline + in_candidate <= COUNTED:
-        return low, [math.comb(in_candidate, c) * math.comb(in_baseline, passes - c) for c in range(low, high + 1)], (
-            math.comb(in_baseline + in_candidate, passes))
     mode = min(high, max(low, (passes + 1) * (in_candidate + 1) // (in_baseline + in_candidate + 2)))
-    up, down = [1.0], [1.0]
+    up, down = [1.0], [1.0]                # relative to the likeliest number, for others may be too small for a float
     for c in range(mode, high):
         up.append(up[-1] * (in_candidate - c) * (passes - c) / ((c + 1) * (in_baseline - passes + c + 1)))
     for c in range(mode, low, -1):
         down.append(down[-1] * c * (in_baseline - passes + c) / ((in_candidate - c + 1) * (passes - c + 1)))
     weights = down[:0:-1] + up
-    return low, weights, math.fsum(weights)
+    whole = math.fsum(weights)
+    return low, [weight / whole for weight in weights]
 
 
 @functools.lru_cache(maxsize=4096)         # ten thousand cases of five trials ask a few dozen different questions
-def _uneven_share(passes: int, in_baseline: int, in_candidate: int, least: int) -> Number:
-    """Return how often passes dealt to two runs differ by at least `least` / (Tb * Tc) in their shares."""
-    low, weights, whole = _deals(passes, in_baseline, in_candidate)
-    hits = sum(weight for c, weight in enumerate(weights, low)
-               if abs(c * in_baseline - (passes - c) * in_candidate) >= least)
-    return Fraction(int(hits), whole) if isinstance(whole, int) else min(1.0, hits / whole)
-
-
-def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int, trials_candidate: int) -> Number:
+def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int, trials_candidate: int) -> float:
     """Return how often the passes of both runs together split at least as unevenly if nothing but sampling differs.
 
-    Hypergeometric (Fisher 1935, given the total); two-sided, by the size of the difference of shares. A Fraction up to
-    COUNTED trials.
+    Hypergeometric (Fisher 1935, given the total); two-sided, by the size of the difference of shares.
 
-    >>> by_chance(0, 5, 5, 5), by_chance(3, 5, 4, 5)
-    (Fraction(1, 126), Fraction(1, 1))
+    >>> round(by_chance(0, 5, 5, 5), 6), by_chance(3, 5, 4, 5)         # 1 / 126; any deal of 7 passes
+    (0.007937, 1.0)
     """
-    return _uneven_share(passes_baseline + passes_candidate, trials_baseline, trials_candidate,
-                         abs(passes_candidate * trials_baseline - passes_baseline * trials_candidate))
+    passes = passes_baseline + passes_candidate
+    low, shares = _deals(passes, trials_baseline, trials_candidate)
+    least = abs(passes_candidate * trials_baseline - passes_baseline * trials_candidate)
+    return min(1.0, math.fsum(share for c, share in enumerate(shares, low)
+                              if abs(c * trials_baseline - (passes - c) * trials_candidate) >= least))
 
 
 def changed_by_chance(passes: list[tuple[int, int, int, int]] | None) -> Record:
@@ -102,9 +94,9 @@ def changed_by_chance(passes: list[tuple[int, int, int, int]] | None) -> Record:
     trials = counts.pop()
     moved, expected = Counter(abs(c - b) for b, _, c, _ in passes), [0.0] * (trials + 1)
     for total, cases in Counter(b + c for b, _, c, _ in passes).items():
-        low, weights, whole = _deals(total, trials, trials)
-        for c, weight in enumerate(weights, low):
-            expected[abs(2 * c - total)] += cases * (weight / whole)
+        low, shares = _deals(total, trials, trials)
+        for c, share in enumerate(shares, low):
+            expected[abs(2 * c - total)] += cases * share
     at_least = zip(*(list(itertools.accumulate(counts[:0:-1]))[::-1] for counts in (
         [moved[by] for by in range(trials + 1)], expected)), strict=True)
     rows = [{"at_least": least, "observed": observed, "expected": by_chance}
@@ -300,9 +292,9 @@ def _dealt(cases: Sequence[tuple[int, int, int, int]]) -> float:
     seen = abs(sum(c * (grid // in_candidate) - b * (grid // in_baseline) for b, in_baseline, c, in_candidate in cases))
     draws = []
     for (total, one, other), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
-        low, weights, whole = _deals(total, one, other)
-        draws.append((count, {c * (grid // other) - (total - c) * (grid // one): weight / whole
-                              for c, weight in enumerate(weights, low) if weight / whole > 1e-20}))
+        low, shares = _deals(total, one, other)
+        draws.append((count, {c * (grid // other) - (total - c) * (grid // one): share
+                              for c, share in enumerate(shares, low) if share > 1e-20}))
     found = InvertedSum(draws)
     return min(1.0, max(0.0, found.share(-seen) + 1 - found.share(seen - 1)) + 1e-12)
 
@@ -398,6 +390,7 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
     if not half:
         return result | {"reason": "one trial a case: no halves to compare"}
     unit = math.lcm(*{score.denominator for scores in baseline for score in scores}) * half
+    cases = [sizes[group] for group in range(len(sizes))]
     columns = [[0] * len(sizes) for _ in range(trials)]                    # group sums of each trial number
     for group, scores in zip(members, baseline, strict=True):
         for column, score in zip(columns, scores, strict=False):           # of uneven trials the first count
@@ -408,7 +401,7 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
         early, late = ([sum(sums) for sums in zip(*(columns[t] for t in half), strict=True)] for half in numbers)
         differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * unit))
         if enough:
-            tripped += sum(_answers_wrongly(*halves, sizes, unit, limits, score_range)
+            tripped += sum(_answers_wrongly(_between(*halves, cases, unit, score_range), limits)
                            for halves in ((early, late), (late, early)))
     result |= {"trials_per_half": half, "splits": len(splits), "method": method,
                "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences)}
@@ -417,17 +410,20 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
     return result | {"gate_tripped_share": Fraction(tripped, 2 * len(splits))}
 
 
-def _answers_wrongly(before: list[int], after: list[int], sizes: Counter[int], unit: int, limits: Limits,
-                     score_range: tuple[Number, Number]) -> bool:
-    """Tell whether the gate, or without one the verdict, takes two halves of one run for different."""
-    cases = [sizes[group] for group in range(len(sizes))]
+def _between(before: list[int], after: list[int], cases: list[int], unit: int,
+             score_range: tuple[Number, Number]) -> Evidence:
+    """Return the differences by source of two halves of one run."""
     means = list(map(operator.truediv, before, cases))
     best, worst = (Fraction(before[group], cases[group] * unit) for group in (
         means.index(max(means)), means.index(min(means))))
     groups = list(zip(cases, map(operator.sub, after, before), strict=True))
-    worlds = alone(Evidence(groups, unit, best - score_range[0], score_range[1] - worst))
+    return Evidence(groups, unit, best - score_range[0], score_range[1] - worst)
+
+
+def _answers_wrongly(seen: Evidence, limits: Limits) -> bool:
+    """Tell whether the gate, or without one the verdict, takes two halves of one run for different."""
     wanted = [claim_of(limits.gate)] if limits.gate else ["better", "worse"]
-    return any(holds(claim, worlds, limits) for claim in wanted) == (limits.gate in (None, "better"))
+    return any(holds(claim, alone(seen), limits) for claim in wanted) == (limits.gate in (None, "better"))
 
 
 def _splits(trials: int, limit: int, seed: int) -> tuple[list[tuple[Sequence[int], Sequence[int]]], str]:

@@ -5,8 +5,8 @@
 
 Numbers in, a dict out for each key that `comparison.json` holds beside its intervals: exact or full floats, compare.py
 rounds. Reads, writes and prints nothing. Shapes throughout: the difference of case i (candidate minus baseline) is
-numerators[i] / unit; `groups` is (cases, sum of numerators) of each source; without sources each case is its own group. `baseline` and
-`candidate` hold the scores (int, Fraction) of each case's trials, in order.
+numerators[i] / unit; `groups` is (cases, sum of numerators) of each source; without sources each case is its own group.
+`baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order.
 """
 
 import bisect
@@ -444,7 +444,8 @@ def planning(sample: Recorded, alpha: Number = Fraction(1, 40), target: Number |
             spread = (noise.by_source + noise.one_case / noise.cases) * noise.groups
             wanted.append(("source_groups", MIN_GROUPS, spread, 0.0))
         if noise.sampling is not None and noise.between_cases is not None:
-            wanted.append(("trials", 1, noise.sampling / noise.cases, noise.by_source + noise.between_cases / noise.cases))
+            staying = noise.by_source + noise.between_cases / noise.cases
+            wanted.append(("trials", 1, noise.sampling / noise.cases, staying))
         for name, least, shrinking, staying in wanted:
             room = (target or 0) ** 2 - Z_95 ** 2 * staying
             if room > 0:
@@ -493,14 +494,14 @@ def _variance(sample: Recorded) -> tuple[Record, _Noise | None, list[str]]:
     sides = [baseline, candidate]
     if paired:
         sides = [[[y - x for x, y in zip(b, c, strict=True)] for b, c in zip(baseline, candidate, strict=True)]]
+    noise = _Noise(n, number, float(by_source), float(one), None, None)
     if all(any(len(scores) > 1 for scores in side) for side in sides):
         sampling, part = (sum(figures) for figures in zip(*map(_sampling, sides), strict=True))
-        between_cases = max(0.0, one - part)
-        found |= {"between_cases": between_cases, "sampling": sampling}
-        noise = _Noise(n, number, float(by_source), float(one), between_cases, sampling * min(1, one / part) if part else 0.0)
+        found |= {"between_cases": max(0.0, one - part), "sampling": sampling}
+        noise = noise._replace(between_cases=found["between_cases"],
+                               sampling=sampling * min(1, one / part) if part else 0.0)
     else:
         reasons.append("one trial a case: the sampling part is not known")
-        noise = _Noise(n, number, float(by_source), float(one), None, None)
     if not noise.half_width(*WIDTHS["now"]):
         return found, None, ["all equal: no spread to plan from"]
     return found, noise, reasons

@@ -217,7 +217,7 @@ def _draws(kinds: _Ways, count: int, most: int) -> _Ways:
 
 
 def _heights(kinds: _Ways, t: Fraction) -> Counter[int]:
-    """Return how many groups have each total - t size, as a whole number. A mean is at most t where theirs are at most 0.
+    """Return how many groups have each total - t size, made whole: where those drawn sum to 0 or less, their mean is <= t.
 
     >>> _heights({(1, 2): 1, (2, 0): 3}, Fraction(1, 2))
     Counter({-2: 3, 3: 1})
@@ -802,7 +802,8 @@ def _sums_taken(column: Sequence[int]) -> list[int]:
     for first in reversed(range(0, len(planes), 8)):            # eight planes make a byte for each pattern
         byte_of_each = sum(int.from_bytes(f"{plane:0{count}b}".encode()) - digits_0 << i
                            for i, plane in enumerate(planes[first:first + 8])).to_bytes(count)
-        sums = [256 * total + byte for total, byte in zip(sums, byte_of_each, strict=True)] if any(sums) else list(byte_of_each)
+        pairs = zip(sums, byte_of_each, strict=True)
+        sums = [256 * total + byte for total, byte in pairs] if any(sums) else list(byte_of_each)
     return sums
 
 

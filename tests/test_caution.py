@@ -197,6 +197,26 @@ class WarningsTest(unittest.TestCase):
         in_groups = caution.warnings(quiet_comparison(), drift, [i % 7 for i in range(12)])
         self.assertEqual(in_groups, [])                                       # 2 / 2^7 is more than 1%
 
+    def test_a_small_rise_in_many_cases_is_an_order_effect_and_in_few_is_none(self):
+        # Three trials a case: the first and the last count. All but a few cases score the same early and late.
+        for rising, told in ((8, True), (7, False)):           # 2 / 2^8 is less than 1%, 2 / 2^7 is more
+            pair = self.changed(quiet_pair(count=40), lambda name, i, t, rising=rising: t._replace(
+                score=int(i % 2 or name == "B" and t.seed == 3 and i < 2 * rising)))
+            found = caution.warnings(quiet_comparison(), pair, list(range(40)))
+            self.assertEqual([warning["code"] for warning in found], ["order_effect"] * told)
+            if told:
+                self.assertIn("score 0.2 higher than its earlier ones (p = 0.007812)", found[0]["message"])
+
+    def test_two_trials_a_case_have_an_order_and_may_be_alike(self):
+        two = quiet_pair()._replace(**{
+            name: part._replace(trials=[case[:2] for case in part.trials])
+            for name, part in zip(("baseline", "candidate"), quiet_pair().sides)})
+        self.assertEqual(self.codes(pair=two), [])
+        alike = self.changed(two, lambda name, i, t: t._replace(output=f"{name}{i}") if name == "B" else t)
+        self.assertEqual(self.codes(pair=alike), ["cached_repeats"])
+        drift = self.changed(two, lambda name, i, t: t._replace(score=int(t.seed == 2)) if name == "A" else t)
+        self.assertEqual(self.codes(pair=drift), ["order_effect"])
+
     def test_order_is_that_of_the_times_not_of_the_trials(self):
         def change(name, i, t):
             late = t.seed == 1                             # recorded backwards

@@ -57,7 +57,8 @@ class PlainWayTest(unittest.TestCase):
         self.assertEqual(measure.plain_exact(SIZED, 5),
                          intervals.source_interval(SIZED, 5).interval)
         numerators = [0, 0, 1, -1, 0, 2, 0, 1]
-        self.assertEqual(measure.plain_exact([(1, k) for k in numerators], 3), intervals.exact_interval(numerators, 3).interval)
+        self.assertEqual(measure.plain_exact([(1, k) for k in numerators], 3),
+                         intervals.exact_interval(numerators, 3).interval)
 
 
 class WorldTest(unittest.TestCase):
@@ -79,7 +80,8 @@ class WorldTest(unittest.TestCase):
         numerators, each, evidence = measure.draw_world(WORLDS[2], [2, 1, 3], 5, random.Random(1))
         self.assertEqual([size for size, _ in evidence.groups], [2, 1, 3])
         self.assertEqual((numerators, evidence.unit), ([sum(each[i:i + 5]) for i in range(0, 30, 5)], 5))
-        self.assertEqual([total for _, total in evidence.groups], [sum(numerators[:2]), numerators[2], sum(numerators[3:])])
+        self.assertEqual([total for _, total in evidence.groups],
+                         [sum(numerators[:2]), numerators[2], sum(numerators[3:])])
         self.assertLessEqual(set(each), {-1, 0, 1})
         sure = measure.draw_world(WORLDS[4], [1] * 9, 1, random.Random(1))[2]
         self.assertEqual((sure.most_lost, sure.most_gained), (1, 0))

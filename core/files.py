@@ -99,11 +99,11 @@ def parse_json(text: str, where: str, decoder: json.JSONDecoder = STRICT) -> Any
 
     Strict: no NaN or Infinity, no number beyond the largest float, no key twice in an object.
     """
-    if not text.strip("\0 \t\r\n"):
-        raise RunError(f"{where}: {'only NUL bytes' if text.strip() else 'empty'}; give a JSON file")
     try:
         return decoder.decode(text)
     except (ValueError, RecursionError) as error:
+        if not text.strip("\0 \t\r\n"):
+            raise RunError(f"{where}: {'only NUL bytes' if text.strip() else 'empty'}; give a JSON file") from None
         raise RunError(f"{where}: {json_reason(error)}; correct the file") from None
 
 

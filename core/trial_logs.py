@@ -310,7 +310,7 @@ def _shown(fact: str | tuple[tuple[str, str], ...], other: Any) -> str:
     """Return a fact in a few words: of a long text the part that the other has not."""
     if not isinstance(fact, str):
         return listed([f"{tag}={value}" for tag, value in fact]) or "none"
-    alike = next((i for i, (here, there) in enumerate(zip(fact, other, strict=False)) if here != there), len(fact))
+    alike = next((i for i, (here, there) in enumerate(zip(fact, other, strict=False)) if here != there), min(len(fact), len(other)))
     return f"{fact!r:.60}" if alike < 40 else f"…{fact[alike - 20:]!r:.60}"
 
 
@@ -379,19 +379,17 @@ class _Rows:
             except RunError as error:
                 hint = ", or make rows of other JSON with convert.py table" * (kind == "JSON of another kind")
                 raise RunError(f"{error}{hint}") from None
-            self._take(served[row.config], row, where)
+            side = served[row.config]
+            self.known.add(side, row, where, where)
+            self.trials[side].setdefault(row.id, []).append(row.trial)
+            if row.trial.reason == UNEXPLAINED:
+                self.unexplained.append(where)
         if kind == "a table" and not configs:  # or else a line that is none is but broken
             raise refusal(path, "a plain trial log", data=held)
         for config, side in served.items():
             self.configs[side] |= configs
             if config in configs:
                 self.logs[side].append({"name": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()})
-
-    def _take(self, side: str, row: Row, where: str) -> None:
-        self.known.add(side, row, where, where)
-        if row.trial.reason == UNEXPLAINED:
-            self.unexplained.append(where)
-        self.trials[side].setdefault(row.id, []).append(row.trial)
 
     def cases(self) -> list[ComparedCase]:
         """Return the cases in the order of their ids (code points): that of the rows may differ from file to file."""

@@ -37,12 +37,9 @@ def options(option: Callable[..., Any]) -> None:
     option("--expected", required=True, metavar="COLUMN", help="what is expected")
     option("--grader", default="equals", choices=tuple(answer_task.GRADERS), help="how an answer is compared with it "
            "(default: %(default)s)")
-    option("--ignore-case", action="store_true", help="capitals and small letters are alike")
     option("--tag", action="append", default=[], metavar="COLUMN", help="a tag to make slices of; may be repeated")
     option("--source", metavar="COLUMN", help="the message, thread or document that a case was made from")
     option("--split", metavar="COLUMN", help="dev or heldout (default: all are dev)")
-    option("--name", metavar="NAME", help="of the case set (default: that of the file)")
-    option("--version", default="1", metavar="VERSION", help="of the case set (default: %(default)s)")
 
 
 def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, Any]:
@@ -53,7 +50,7 @@ def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, A
         value = value if isinstance(value, list) else shown(value)
     elif isinstance(value, str):
         value = parse_json(value, f"{where}: {args.expected}")
-    expected = {args.grader: value} | ({"ignore_case": True} if args.ignore_case else {})
+    expected = {args.grader: value}
     try:
         answer_task.check_expected(expected)
     except ValueError as error:
@@ -89,8 +86,8 @@ def run(args: argparse.Namespace) -> int:
                       "tags": {name: value for name, value in tags.items() if value}})
     if not cases:
         raise RunError(f"{args.table}: no row; give a table with a row a case")
-    name = args.name or os.path.splitext(os.path.basename(args.table))[0]
-    print(json.dumps({"name": name, "version": args.version, "cases": cases}, indent=1, ensure_ascii=False))
+    name = os.path.splitext(os.path.basename(args.table))[0]
+    print(json.dumps({"name": name, "version": "1", "cases": cases}, indent=1, ensure_ascii=False))
     return 0
 
 

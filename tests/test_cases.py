@@ -80,13 +80,10 @@ class CasesTest(unittest.TestCase):
                                        ("json", '"{""a"": true}"', {"a": True})):
             made = self.cases(f"id,text,label\n1,q,{cell}\n", "--grader", grader)
             self.assertEqual(made.cases[0].expected, {grader: expected})
-        self.assertEqual(self.cases("id,text,label\n1,q,A\n", "--ignore-case").cases[0].expected,
-                         {"equals": "A", "ignore_case": True})
 
-    def test_several_inputs_and_another_delimiter_and_names(self):
-        made = self.cases("id;text;more;label\n1;q;r;a\n", "--input", "more", "--name", "n",
-                          "--version", "2")
-        self.assertEqual((made.cases[0].input, made.name, made.version), ({"text": "q", "more": "r"}, "n", "2"))
+    def test_several_inputs_and_another_delimiter(self):
+        made = self.cases("id;text;more;label\n1;q;r;a\n", "--input", "more")
+        self.assertEqual(made.cases[0].input, {"text": "q", "more": "r"})
 
     def test_duplicates_and_blanks_are_refused_by_row(self):
         for rows, words in (("1,q,a\n2,r,b\n1,s,c", "tickets.csv:4: the id '1' is also at tickets.csv:2"),

@@ -164,19 +164,18 @@ class _Screen:
         right = [is_figures(table.columns[i]) for i in kept]
         rows = [[row[i] for i in kept] for row in ([head.lstrip("#~") for head in table.columns], *cells)]
         widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
-        gap = 2 if sum(widths) + 2 * (len(widths) - 1) <= self.width else 1
         for i, figures in enumerate(right):
-            if not figures:  # texts give way to figures
-                spare = max(0, sum(widths) + gap * (len(widths) - 1) - self.width)
+            if not figures:  # texts are clipped where figures need their room
+                spare = max(0, sum(widths) + 2 * (len(widths) - 1) - self.width)
                 widths[i] = max(min(6, widths[i]), widths[i] - spare)
-        room = min(60, self.width - sum(widths) - gap * len(widths) - 1)
+        room = min(60, self.width - sum(widths) - 2 * len(widths) - 1)
         scale = story.scale(table) if room >= 16 else None
         drawings = _drawings(scale, story.edges, shown, room) if scale else [""] * len(rows)
         for row, drawing in zip(rows, drawings, strict=True):
             if drawing or any(row[1:]):  # a row that only draws says nothing without a drawing
                 fitted = [clip(cell, width) for cell, width in zip(row, widths, strict=True)]
                 airs = [" " * (width - columns(cell)) for cell, width in zip(fitted, widths, strict=True)]
-                line = (" " * gap).join(air + cell if figures else cell + air
+                line = "  ".join(air + cell if figures else cell + air
                                         for cell, air, figures in zip(fitted, airs, right, strict=True))
                 self.lines.append(f"{line}  {drawing}")
         if left_out:

@@ -197,17 +197,21 @@ def read_log(path: str) -> Iterator[tuple[str, Any]]:
     """
     try:
         open_input(path).close()
-        archive = zipfile.ZipFile(path)
+        entries = zip_entries(zipfile.ZipFile(path), path)
     except Exception:  # zipfile and what it calls have a dozen kinds of exception for bytes that are no zip
-        yield from read_json_log(path)
-        return
+        entries = json_entries(path)
+    header = next(entries)[1]
+    if not isinstance(table(header).get("eval"), dict):
+        raise refusal(path, "a log of Inspect", "give one, .eval or .json")
+    check_fields(header["eval"], {"model": TEXT, "task": TEXT}, path)
+    yield path, header
+    yield from entries
+
+
+def zip_entries(archive: zipfile.ZipFile, path: str) -> Iterator[tuple[str, Any]]:
     members = {info.filename: info for info in archive.infolist()}  # of one name the last counts, as for Inspect
     start = members.get("header.json") or members.get("_journal/start.json")  # a run that was killed has no header
-    if start is None:
-        raise refusal(path, "a log of Inspect", "give one, .eval or .json")
-    header = parse(archive, start)
-    check_header(header, path)
-    yield path, header
+    yield path, start and parse(archive, start)
     found: list[tuple[int, str, zipfile.ZipInfo]] = [
         (int(match[2]), match[1], info) for name, info in members.items()
         if (match := re.fullmatch(r"samples/(.*)_epoch_(\d{1,9})\.json", name, re.DOTALL))]
@@ -216,7 +220,7 @@ def read_log(path: str) -> Iterator[tuple[str, Any]]:
         yield f"sample {name!r}, epoch {epoch}", parse(archive, info)
 
 
-def read_json_log(path: str) -> Iterator[tuple[str, Any]]:
+def json_entries(path: str) -> Iterator[tuple[str, Any]]:
     header: dict[str, Any] = {}
     number = 0
     with opened(path) as file:
@@ -226,23 +230,15 @@ def read_json_log(path: str) -> Iterator[tuple[str, Any]]:
         if kind not in ("a log of Inspect", "JSON of another kind", ""):
             raise refusal(path, "a log of Inspect", data=head(file))
         for keys, value in Json(file, path).pieces([("samples",)]):
-            if keys != ("samples",) or value is None:
-                header.update({keys[0]: value} if keys else {})
-                continue
-            if not number:
-                check_header(header, path)
-                yield path, header
-            number += 1
-            yield f"sample {str(table(value).get('id'))!r}, epoch {table(value).get('epoch')}", value
+            if keys == ("samples",) and value is not None:
+                if not number:
+                    yield path, header
+                number += 1
+                yield f"sample {str(table(value).get('id'))!r}, epoch {table(value).get('epoch')}", value
+            elif keys:
+                header[keys[0]] = value
     if not number:
-        check_header(header, path)
         yield path, header
-
-
-def check_header(header: Any, path: str) -> None:
-    if not isinstance(table(header).get("eval"), dict):
-        raise refusal(path, "a log of Inspect", "give one, .eval or .json")
-    check_fields(header["eval"], {"model": TEXT, "task": TEXT}, path)
 
 
 def parse(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:

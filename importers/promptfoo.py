@@ -11,7 +11,7 @@ import argparse
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.files import TABLE, WHOLE, RunError, check_fields, refusal
 from core.kinds import describe
@@ -25,7 +25,16 @@ VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and prompts
 ERROR = 2  # `failureReason`: 0 none, 1 an assertion failed, 2 an error
 NEEDED = {"testIdx": WHOLE, "promptIdx": WHOLE, "testCase": TABLE, "prompt": TABLE, "provider": TABLE}
 CONTENT = ("vars", "assert", "threshold", "description", "metadata")  # of a test
-HEAVY = ("gradingResult", "prompt", "response", "vars", "metadata", "tokenUsage")  # held in part, or not at all
+
+
+class Result(NamedTuple):
+    """What is needed of a result once all are read."""
+
+    order: tuple[int, int]  # testIdx, promptIdx
+    content: str  # a digest of the test
+    prompt: str  # its label
+    scores: dict[str, Any]  # by name
+    sample: Sample  # as far as it is known
 
 
 def options(option: Callable[..., Any]) -> None:
@@ -34,34 +43,31 @@ def options(option: Callable[..., Any]) -> None:
 
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
     results, about = read_results(path, rows)
-    results.sort(key=lambda row: (row["testIdx"], row["promptIdx"]))
-    where = str(about["where"])
-    names = {"score", "pass"}.union(*(table(row.get("namedScores")) for row in results))
-    metric = choose("metric", args.metric, names, where)
-    prompts = list(dict.fromkeys(row["label"] for row in results))
+    results.sort(key=lambda result: result.order)
+    metric = choose("metric", args.metric, {name for result in results for name in result.scores}, str(about["where"]))
+    prompts = list(dict.fromkeys(result.prompt for result in results))
     # Each repeat of a test has another testIdx, and only its content says that it is the same test. Where the file
     # does not say how often tests were repeated, it is as often as explains how often each content is there.
-    contents = [(digest(*map(row["testCase"].get, CONTENT)), row["promptIdx"]) for row in results]
-    stated, seen = about.get("repeat"), Counter[Any]()
-    repeats = stated if type(stated) is int and stated > 0 else math.gcd(*Counter(contents).values())
-    for row, content in zip(results, contents, strict=True):
-        place, repeat = divmod(seen[content], repeats)
-        seen[content] += 1
+    counts, seen = Counter((result.content, result.order[1]) for result in results), Counter[Any]()
+    stated = about.get("repeat")
+    repeats = stated if type(stated) is int and stated > 0 else math.gcd(*counts.values())
+    for order, content, prompt, scores, sample in results:
+        place, repeat = divmod(seen[content, order[1]], repeats)
+        seen[content, order[1]] += 1
         if repeat and repeats != stated:
             rows.notes["tests that are alike in all are counted as repeats of one"] += 1
-        label = row["label"]
-        config = str(row["provider"].get("label") or row["provider"].get("id"))
+        config = sample.config
         if len(prompts) > 1:  # a prompt without a label is labelled with all its text
-            short = len(label) <= 40 and label.isprintable()
-            config += f" {label}" if short else f" prompt {prompts.index(label) + 1}"
-        yield sample_of(row, f"{where}: testIdx {row['testIdx']}, promptIdx {row['promptIdx']}", metric, rows)._replace(
-            config=config, place=(content[0], place), seed=repeat + 1, ts=about.get("timestamp"))
+            short = len(prompt) <= 40 and prompt.isprintable()
+            config = f"{config} {prompt}" if short else f"{config} prompt {prompts.index(prompt) + 1}"
+        yield sample._replace(config=config, place=(content, place), seed=repeat + 1, score=scores.get(metric),
+                              ts=about.get("timestamp"))
 
 
-def read_results(path: str, rows: Rows) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the results, as far as rows are made of them, and what the file says of itself."""
+def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
+    """Return the results, and what the file says of itself."""
     about: dict[str, Any] = {"where": path}
-    results: list[dict[str, Any]] = []
+    results: list[Result] = []
     with opened(path) as file:
         kind, _ = describe(head(file), path)
         if not kind.startswith("an output file of promptfoo"):
@@ -73,7 +79,8 @@ def read_results(path: str, rows: Rows) -> tuple[list[dict[str, Any]], dict[str,
                 if keys == ("results", "version"):
                     about["where"] = versioned(path, value, VERSIONS, rows)
                 elif keys in ((), ("results", "results")):
-                    results.append(held(value, f"{about['where']}: result {len(results) + 1}"))
+                    check_fields(value, NEEDED, f"{about['where']}: result {len(results) + 1}")
+                    results.append(result_of(value, str(about["where"]), rows))
                 elif keys[:1] == ("runtimeOptions",):
                     about["repeat"] = value if keys[1:] == ("repeat",) else about.get("repeat", 1)
                 elif keys == ("results", "timestamp"):
@@ -81,16 +88,6 @@ def read_results(path: str, rows: Rows) -> tuple[list[dict[str, Any]], dict[str,
     if not results:
         raise RunError(f"{about['where']}: no results; give what promptfoo's --output wrote")
     return results, about
-
-
-def held(row: Any, where: str) -> dict[str, Any]:
-    """Return what a row is made of, without all else that a result holds."""
-    check_fields(row, NEEDED, where)
-    return {**{key: row[key] for key in row if key not in HEAVY}, "graded": bool(row.get("gradingResult")),
-            "label": str(row["prompt"].get("label") or row["prompt"].get("raw")),
-            "explanation": explanation_of(table(row.get("gradingResult"))),
-            "judge": amount(pick(row, "gradingResult.tokensUsed.total")),
-            "response": {key: pick(row, f"response.{key}") for key in ("output", "cached", "cost", "tokenUsage")}}
 
 
 def explanation_of(graded: dict[str, Any]) -> str | None:
@@ -101,25 +98,28 @@ def explanation_of(graded: dict[str, Any]) -> str | None:
     return "\n".join(lines) or graded.get("reason")
 
 
-def sample_of(row: dict[str, Any], where: str, metric: str, rows: Rows) -> Sample:
-    test, response = row["testCase"], row["response"]
-    named = {**table(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")}
+def result_of(row: dict[str, Any], where: str, rows: Rows) -> Result:
+    test, response, graded = row["testCase"], table(row.get("response")), table(row.get("gradingResult"))
     error, reason = None, row.get("failureReason")  # `error` also says why an answer failed
-    if reason == ERROR or reason is None and row.get("error") and not row["graded"]:
+    if reason == ERROR or reason is None and row.get("error") and not graded:
         error = row.get("error") or "error"
     if not test.get("assert"):
         rows.notes["of a test without assertions, which always passes"] += 1
-    if cached := response["cached"]:
+    if cached := response.get("cached"):
         rows.notes["answered from promptfoo's cache: no cost and latency"] += 1
-    rows.count_other("graders", row["judge"])
+    rows.count_other("graders", amount(pick(graded, "tokensUsed.total")))
     latency_ms = amount(None if cached or error else row.get("latencyMs"))
     variables, metadata = table(test.get("vars")), table(test.get("metadata"))
-    return Sample(
-        where=where, score=named.get(metric), error=error, asked=variables or test.get("description"),
-        graded=[test.get(name) for name in ("assert", "threshold")], usual=metadata, output=response["output"],
-        explanation=row["explanation"],
-        fields={"testIdx": row["testIdx"], "description": test.get("description"), **variables, **metadata},
+    order = row["testIdx"], row["promptIdx"]
+    sample = Sample(
+        where=f"{where}: testIdx {order[0]}, promptIdx {order[1]}", score=None, error=error,
+        config=str(row["provider"].get("label") or row["provider"].get("id")),
+        asked=variables or test.get("description"), graded=[test.get(name) for name in ("assert", "threshold")],
+        fields={"testIdx": order[0], "description": test.get("description"), **variables, **metadata},
+        usual=metadata, output=response.get("output"), explanation=explanation_of(graded),
         measures={
-            "cost_usd": amount(None if cached else response["cost"]),
+            "cost_usd": amount(None if cached else response.get("cost")),
             "tokens": amount(pick(response, "tokenUsage.total")),
             "latency_s": None if latency_ms is None else latency_ms / 1000})
+    return Result(order, digest(*map(test.get, CONTENT)), str(row["prompt"].get("label") or row["prompt"].get("raw")),
+                  {**table(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")}, sample)

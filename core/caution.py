@@ -74,8 +74,8 @@ def _interval_rules(c: Record) -> Iterator[Rule]:
         yield ("degenerate_interval", f"{moved} of {cases} cases changed, too few or too much alike for a bootstrap "
                "interval by case", "read the changed cases one by one; add cases that are neither easy nor hopeless")
     if luck:
-        yield ("shared_luck", f"intervals by case and by trial are too narrow: {c['shared_luck']['reason']}",
-               "use the figures by source; record with bench.py --seeds per-case")
+        yield ("shared_luck", "intervals by case and by trial are too narrow, and with many sources the one by source: "
+               f"{c['shared_luck']['reason']}", "record both runs again with bench.py --seeds per-case")
     elif flip["interval_95"] and excludes_0([low, high]) != excludes_0(flip["interval_95"]):
         yield ("intervals_disagree", "one of the bootstrap interval by case and the sign-flip interval contains 0, the "
                "other does not", "use the sign-flip interval: the decision rests on it")

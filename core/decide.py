@@ -41,7 +41,12 @@ LOOK_CONSTANTS = (1.977, 2.004, 2.024, 2.040, 2.053, 2.063, 2.072, 2.080, 2.087)
 
 
 def text(value: Number) -> str:
-    return f"{float(value):.4g}"
+    """Return a number for a sentence: 4 digits, and from 0.01 to 1 at most 4 places, as figures have.
+
+    >>> text(-0.092308), text(0.0012345), text(15.684)
+    ('-0.0923', '0.001234', '15.68')
+    """
+    return f"{round(float(value), 4) if 0.01 <= abs(value) < 1 else float(value):.4g}"
 
 
 def claim_of(gate: str) -> str:

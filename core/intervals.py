@@ -217,7 +217,9 @@ def _draws(kinds: _Ways, count: int, most: int) -> _Ways:
 
 
 def _heights(kinds: _Ways, t: Fraction) -> Counter[int]:
-    """Return how many groups have each total - t size, made whole: where those drawn sum to 0 or less, their mean is <= t.
+    """Return how many groups have each total - t size, in whole numbers.
+
+    Where those of the groups drawn add up to 0 or less, the mean of these groups is at most t.
 
     >>> _heights({(1, 2): 1, (2, 0): 3}, Fraction(1, 2))
     Counter({-2: 3, 3: 1})

@@ -258,7 +258,8 @@ class _Halves:
     A few large sources need it: their characteristic function does not fade.
     """
     exact = False
-    roughly: tuple[int, ...] = (1,)
+    roughly: tuple[int, ...] = (1,)                        # as _end takes them
+    grid: tuple[Fraction, Fraction] | None = None
 
     def __init__(self, kinds: _Ways) -> None:
         self.kinds, self.draws = kinds, sum(kinds.values())
@@ -273,8 +274,8 @@ class _Halves:
         return Fraction(below, self.draws ** self.draws)
 
     def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share, on the grid of _end."""
-        return _end(self.kinds, share, self.share, self.roughly)
+        """Return the smallest mean t with P(mean <= t) >= share, on the grid of all means where they have one."""
+        return _end(self.kinds, share, self.share, self.roughly, self.grid)
 
 
 # === Inversion ========================================================================================================
@@ -364,11 +365,13 @@ class _Inverted(_Halves):
         self.kinds, self.draws = kinds, sum(kinds.values())
         means = [total / size for size, total in kinds]
         self.blur = BLUR * (max(means) - min(means)) * sum(size * count for (size, _), count in kinds.items())
-        (self.size, least), *others = kinds
-        self.step = math.gcd(*(total - least for _, total in others)) or 1
-        self.one_size = all(size == self.size for size, _ in others)
-        self.on_grid = self.one_size and self.blur <= NO_BLUR * self.step
-        self.roughly = (1,) if self.on_grid else ROUGHLY
+        self.size, least = min(kinds)
+        self.one_size = all(size == self.size for size, _ in kinds)
+        step, cases = math.gcd(*(total - least for _, total in kinds)) or 1, self.draws * self.size
+        if self.one_size and self.blur <= NO_BLUR * step:
+            self.grid = Fraction(least, self.size), Fraction(step, cases)
+        else:
+            self.roughly = ROUGHLY
         self.sums: dict[int, InvertedSum] = {}
 
     def share(self, t: Fraction, coarse: int = 1) -> float:
@@ -383,13 +386,6 @@ class _Inverted(_Halves):
         """Return the sum of total - t size, in whole numbers."""
         weights = {height: count / self.draws for height, count in _heights(self.kinds, t).items()}
         return InvertedSum([(self.draws, weights)], coarse * self.blur * t.denominator)
-
-    def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share, on the grid of all means where they have one."""
-        if not self.on_grid:
-            return super().quantile(share)
-        cases, least = self.draws * self.size, self.draws * min(total for _, total in self.kinds)
-        return _end(self.kinds, share, self.share, (1,), (Fraction(least, cases), Fraction(self.step, cases)))
 
 
 # === Looking for an end ===============================================================================================
@@ -537,17 +533,21 @@ def groups_needed_for(alpha: Number) -> int:
     return math.ceil(1 / Fraction(str(alpha)) - 1).bit_length()
 
 
-def flip_tail(values: Iterable[int]) -> Number:
+def flip_tail(times: Mapping[int, int], coarse: int = 0) -> Number:
     """Return the share of all subsets of whole values, the empty one included, with a sum of at most 0.
 
-    With group sums as values: how often random signs, each as likely as the other, bring the sum as low as minus what
-    it is. At most 2.5% is the same as: the 95% sign-flip interval of these groups lies above 0 (Hartigan 1969). Beyond
-    counting it is good to about 1e-4.
+    Each value is there so many times. With group sums as values: how often random signs, each as likely as the other,
+    bring the sum as low as minus what it is. At most 2.5% is the same as: the 95% sign-flip interval of these groups
+    lies above 0 (Hartigan 1969). Beyond counting it is good to about 1e-4, or to `coarse` times that (_end asks).
 
-    >>> flip_tail([1, 2, -1])      # {}, {-1}, {1, -1} of eight
+    >>> flip_tail({1: 1, 2: 1, -1: 1})     # {}, {-1}, {1, -1} of eight
     Fraction(3, 8)
     """
-    return _tail_of(Counter(values))
+    sizes: Counter[int] = Counter()
+    for value, count in times.items():
+        if value:                                               # a 0 doubles both counts
+            sizes[abs(value)] += count
+    return _subsets(sizes, -sum(value * count for value, count in times.items() if value < 0), coarse)
 
 
 def flip_p_value(values: Iterable[int]) -> Number:
@@ -558,21 +558,7 @@ def flip_p_value(values: Iterable[int]) -> Number:
     """
     times = Counter(values)
     turn = -1 if sum(value * count for value, count in times.items()) < 0 else 1
-    return min(Fraction(1), 2 * _tail_of({turn * value: count for value, count in times.items()}))
-
-
-def _flip_end(kinds: _Ways, wanted: Fraction) -> Fraction:
-    """Return the smallest t, in numerators, up to which so large a share of all subsets of groups have their mean."""
-    return _end(kinds, wanted, lambda t, coarse: _tail_of(_heights(kinds, t), coarse), ROUGHLY)
-
-
-def _tail_of(times: Mapping[int, int], coarse: int = 0) -> Number:
-    """Return flip_tail of values that are there so many times; coarse as for _end, 0 not at all."""
-    sizes: Counter[int] = Counter()
-    for value, count in times.items():
-        if value:                                               # a 0 doubles both counts
-            sizes[abs(value)] += count
-    return _subsets(sizes, -sum(value * count for value, count in times.items() if value < 0), coarse)
+    return min(Fraction(1), 2 * flip_tail({turn * value: count for value, count in times.items()}))
 
 
 def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
@@ -664,7 +650,7 @@ def flip_excludes(groups: Groups, unit: int, limit: Number, alpha: Number) -> bo
     heights = _heights(Counter(groups), bound)
     if alpha < Fraction(1, 2) and sum(height * count for height, count in heights.items()) <= 0:
         return False                                            # half of all subsets or more
-    return _tail_of(heights) <= alpha
+    return flip_tail(heights) <= alpha
 
 
 def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
@@ -702,6 +688,11 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
         ends = _flip_end(kinds, wanted), -_flip_end(mirrored, wanted)
     return Interval((ends[0] / unit, ends[1] / unit), f"{'exact' if exact else 'numerical'}, {patterns}", exact, None,
                     p_value)
+
+
+def _flip_end(kinds: _Ways, wanted: Fraction) -> Fraction:
+    """Return the smallest t, in numerators, up to which so large a share of all subsets of groups have their mean."""
+    return _end(kinds, wanted, lambda t, coarse: flip_tail(_heights(kinds, t), coarse), ROUGHLY)
 
 
 # === Slices ===========================================================================================================

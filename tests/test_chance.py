@@ -160,7 +160,7 @@ class TheseCasesTest(unittest.TestCase):
         self.assertEqual((chance.alike_trials(made_pair(*double)), found["pairs"]), ([[0], [1, 4], [2], [3]], 80))
         sums = [sum(c - b for b, c in zip(*both)) for both in zip(*double)]
         values = [(c - b) * (2 if t == 1 else 1) for b, c in zip(before, after) for t, (b, c) in enumerate(zip(b, c))]
-        tail = intervals.flip_tail([value if sum(sums) > 0 else -value for value in values])
+        tail = intervals.flip_tail(Counter(value if sum(sums) > 0 else -value for value in values))
         self.assertAlmostEqual(found["p_value"], min(1, 2 * tail))
         one_differs = [case[:] for case in double[0]]
         one_differs[3][4] = 1 - one_differs[3][4]
@@ -331,7 +331,7 @@ class TailTest(unittest.TestCase):
     def test_numbers_beyond_floats_are_no_error(self):
         values = [10, 1] * 60
         large = [value * 10 ** 400 for value in values]
-        self.assertAlmostEqual(intervals.flip_tail(large), intervals.flip_tail(values))
+        self.assertAlmostEqual(intervals.flip_tail(Counter(large)), intervals.flip_tail(Counter(values)))
         groups = [(1, k) for k in (4, -2, 3, -1, 2, 0, 1)]
         self.assertEqual(decide_on(groups, 10 ** 400)["groups_needed"], 53)
 

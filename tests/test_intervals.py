@@ -11,6 +11,7 @@ import math
 import operator
 import random
 import unittest
+from collections import Counter
 from fractions import Fraction
 from unittest import mock
 
@@ -419,8 +420,8 @@ class SignFlipTest(unittest.TestCase):
             for ours, theirs in zip(one.interval, other.interval):
                 self.assertAlmostEqual(float(ours), float(theirs), delta=1e-4, msg=n)
             moved = [(size, total + 10 ** 7 * size) for size, total in groups]      # by a hundredth: no sum is 0
-            one, other = (intervals.flip_tail(total for _, total in some) for some in (
-                moved, [(size, total + rng.randint(-9, 9)) for size, total in moved]))
+            nearby = [(size, total + rng.randint(-9, 9)) for size, total in moved]
+            one, other = (intervals.flip_tail(Counter(total for _, total in some)) for some in (moved, nearby))
             self.assertAlmostEqual(float(one), float(other), delta=0.002)
 
     def test_a_few_large_sources_count_for_what_they_are(self):
@@ -433,9 +434,9 @@ class SignFlipTest(unittest.TestCase):
         gap = sum(values)
         expected = math.fsum(math.erfc((gap - 2 + a + b) / sd / math.sqrt(2)) / 8
                              for a in (300, -300) for b in (200, -200))
-        self.assertAlmostEqual(float(intervals.flip_tail(values)), expected, delta=0.002)
+        self.assertAlmostEqual(float(intervals.flip_tail(Counter(values))), expected, delta=0.002)
         with inverted():
-            self.assertAlmostEqual(intervals.flip_tail(values), expected, delta=0.002)
+            self.assertAlmostEqual(intervals.flip_tail(Counter(values)), expected, delta=0.002)
 
     def test_p_value_and_interval_agree_at_zero(self):
         rng = random.Random(17)
@@ -463,7 +464,7 @@ class SignFlipTest(unittest.TestCase):
         # Ten gains of one: no subset but the empty one has a sum of 0, 1 / 1024; with a loss of one, twelve of 2048.
         for losses, share in ((0, Fraction(1, 1024)), (1, Fraction(12, 2048))):
             groups = [(1, 1)] * 10 + [(1, -1)] * losses
-            self.assertEqual(intervals.flip_tail(k for _, k in groups), share)
+            self.assertEqual(intervals.flip_tail(Counter(k for _, k in groups)), share)
             self.assertTrue(intervals.flip_excludes(groups, 1, 0, share))
             self.assertFalse(intervals.flip_excludes(groups, 1, 0, share - Fraction(1, 10 ** 9)))
 
@@ -473,17 +474,18 @@ class SignFlipTest(unittest.TestCase):
             for _ in range(5):
                 values = [rng.randint(-top, top) for _ in range(n)]
                 sums = [sum(itertools.compress(values, chosen)) for chosen in itertools.product((0, 1), repeat=n)]
-                self.assertEqual(intervals.flip_tail(values), Fraction(sum(value <= 0 for value in sums), 2 ** n))
+                share = Fraction(sum(value <= 0 for value in sums), 2 ** n)
+                self.assertEqual(intervals.flip_tail(Counter(values)), share)
         for n in (1000, 2000):
             for gains in (n // 2 + 40, n // 2):
                 exact = Fraction(sum(math.comb(n, i) for i in range(n - gains + 1)), 2 ** n)
-                self.assertAlmostEqual(float(intervals.flip_tail([3] * gains + [-3] * (n - gains))), float(exact),
+                self.assertAlmostEqual(float(intervals.flip_tail({3: gains, -3: n - gains})), float(exact),
                                        places=9)
 
     def test_tails_too_small_for_floats_are_bounded_from_above(self):
         with inverted():
             for n in (24, 30, 60, 3000):
-                tail = intervals.flip_tail([2] * n)
+                tail = intervals.flip_tail({2: n})
                 self.assertTrue(2.0 ** -n <= tail <= intervals.SMALLEST_TAIL, (n, tail))
 
     def test_groups_needed_is_where_a_claim_becomes_possible(self):

@@ -167,9 +167,10 @@ _MOST = 2**28  # bytes of a file that is looked into
 
 
 def stream_of(path: str) -> int | None:
-    """Return the number of the stream that /dev/stdout, /dev/stderr or /dev/fd/N names, or None."""
+    """Return the number of the stream that /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N names, or None."""
     named = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}.get(path, path)
-    return int(named.removeprefix("/dev/fd/")) if re.fullmatch("/dev/fd/[0-9]+", named) else None
+    found = re.fullmatch("(?:/dev|/proc/self)/fd/([0-9]+)", named)
+    return int(found[1]) if found else None
 
 
 def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[str] = (), manifest: Any = None) -> None:

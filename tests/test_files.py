@@ -120,7 +120,7 @@ class WriteTest(FolderTest):
     def test_streams_are_written_to_and_never_replaced(self):
         script = ("import os, sys; from core import files; os.chdir(sys.argv[1]); sys.exit(files.run_command("
                   "lambda: print('line') or files.write('a page', sys.argv[2], 'text\\n') or 0))")
-        ways = "/dev/fd/3", "/dev/stderr", "/dev/fd/2", "/dev/stdout", "/dev/fd/1"
+        ways = "/dev/fd/3", "/proc/self/fd/3", "/dev/stderr", "/dev/fd/2", "/dev/stdout", "/dev/fd/1"
         for words, unbuffered in zip(ways, itertools.cycle((False, True))):
             self.save("out", "before\n")
             number = 3 if words.endswith("3") else 1 if words.endswith(("1", "out")) else 2

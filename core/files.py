@@ -161,9 +161,9 @@ def json_line(value: Any) -> str:
 # === Outputs ===
 
 # How what report.py makes begins and ends.
-_OURS = {"a page": rb"<!doctype html>\n<html lang=.*\n<footer><p>Made by report\.py .*</body>\n</html>\n",
-         "a Markdown report": rb"### .*\n<sub>Made (by|from) [^\n]*</sub>\n(\nWhat does not fit [^\n]*\n)?"}
-_MOST = 2**28  # bytes of a file that is looked into
+_REPORTS = {"a page": rb"<!doctype html>\n<html lang=.*\n<footer><p>Made by report\.py .*</body>\n</html>\n",
+            "a Markdown report": rb"### .*\n<sub>Made (by|from) [^\n]*</sub>\n(\nWhat does not fit [^\n]*\n)?"}
+_MOST_LOOKED_INTO = 2**28  # bytes of a file that is looked into
 
 
 def stream_of(path: str) -> int | None:
@@ -183,14 +183,14 @@ def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[st
     named = [(kind, path, stream_of(path)) for kind, path in outputs if path is not None]
     places = [os.path.realpath(path) if stream is None else stream for _, path, stream in named]
     for (kind, path, stream), place in zip(named, places, strict=True):
-        reason = _refusal(path, kind, inputs, manifest) if stream is None else ""
+        reason = _why_not_written(path, kind, inputs, manifest) if stream is None else ""
         if places.count(place) > 1:
             reason = "it is named for two outputs; give each a file of its own"
         if reason:
             raise RunError(f"cannot write {path or repr(path)}: {reason}")
 
 
-def _refusal(path: str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
+def _why_not_written(path: str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
     """Return why a file is not written, and what to do; "" where it can be."""
     target = os.path.realpath(path)  # as write() will find it: "x/" names more than it seems to
     if not path or os.path.isdir(target):
@@ -202,24 +202,23 @@ def _refusal(path: str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
         return "it is read as well; name another file"
     if not os.access(os.path.dirname(target), os.W_OK) and (os.path.isfile(target) or not os.path.exists(target)):
         return f"the folder {os.path.dirname(target)} may not be written to; name another"
-    data = read_bytes(target, _MOST) if os.path.isfile(target) else b""
-    if not data or kind in _OURS and re.fullmatch(_OURS[kind], data, re.DOTALL):
+    data = read_bytes(target, _MOST_LOOKED_INTO) if os.path.isfile(target) else b""
+    if not data or kind in _REPORTS and re.fullmatch(_REPORTS[kind], data, re.DOTALL):
         return ""
-    found, other = "a file of another kind", []
+    there = ""
     with contextlib.suppress(RunError):
-        found, value = identify(data, path)
-        if found == "a run record" and manifest:
-            other = [what for what in ("case_set", "task", "system") if _known(value["manifest"], what) != _known(
-                manifest, what)]
-    if found == kind and not other:
-        return ""
-    found += f" of another {other[0].replace('_', ' ')}" if other else ""
-    return f"it is {found or 'a file of another kind'}, and only {kind} made before is replaced; name another file"
+        there, value = identify(data, path)
+        if there == "a run record" and manifest:
+            others = (f"{there} of another {what.replace('_', ' ')}" for what in ("case_set", "task", "system")
+                      if _identity(value["manifest"], what) != _identity(manifest, what))
+            there = next(others, there)
+    return "" if there == kind else (
+        f"it is {there or 'a file of another kind'}, and only {kind} made before is replaced; name another file")
 
 
-def _known(manifest: Any, what: str) -> Any:
-    found = manifest.get(what) if isinstance(manifest, dict) else None
-    return {**found, "mode": None} if isinstance(found, dict) else found  # a log that is replayed was live
+def _identity(manifest: Any, what: str) -> Any:
+    value = manifest.get(what) if isinstance(manifest, dict) else None
+    return {**value, "mode": None} if isinstance(value, dict) else value  # a log that is replayed was live
 
 
 def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
@@ -308,12 +307,13 @@ class Appender:
                 self.close()
             if not isinstance(error, (OSError, ImportError)):
                 raise
-            raise RunError(f"cannot write {path}: " + {
+            reasons = {
                 ModuleNotFoundError: "no file can be locked here; record and collect on Linux or macOS",
-                FileExistsError: "it exists, and no log is overwritten; continue it with --resume, or name another with "
-                                 "--log",
-                BlockingIOError: "it is in use by another recorder or collector; wait for it, or stop it",
-            }.get(type(error), f"{getattr(error, 'strerror', error)}; name another file with --log")) from None
+                FileExistsError: "it exists, and no log is overwritten; continue it with --resume, or name another "
+                                 "with --log",
+                BlockingIOError: "it is in use by another recorder or collector; wait for it, or stop it"}
+            reason = reasons.get(type(error), f"{getattr(error, 'strerror', error)}; name another file with --log")
+            raise RunError(f"cannot write {path}: {reason}") from None
 
     def _begin(self, found: bytes, beginning: bytes, check: Callable[[bytes], int]) -> None:
         cut = found.rfind(b"\n") + 1

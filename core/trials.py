@@ -26,6 +26,7 @@ Score = int | Fraction
 SIDES = ("baseline", "candidate")
 MEASURES = ("cost_usd", "latency_s", "tokens")
 ABSENT = "missing"  # the reason of the trial that stands for a case without any
+SCORES = {"pass": 1, "fail": 0, "incomplete": None}  # of a verdict
 SHOWN = 5  # names that a message lists before it counts the rest
 LARGEST = 10**100  # of a score or measure: a variance of larger ones is beyond any float
 MOST_VALUES = 50  # of a tag that makes slices
@@ -118,7 +119,7 @@ def seed_note(sides: Sequence[Side]) -> list[dict[str, str]]:
 
 
 def from_records(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet) -> Pair:
-    """Return two run records, checked by harness.compare, as a Pair: pass is 1, fail 0, incomplete unscored.
+    """Return two run records, checked by harness.refuse_unlike_runs, as a Pair: pass is 1, fail 0, incomplete unscored.
 
     Cases are those of the runs' splits in the case file's order, trials ascending; a case's source is its tag `source`.
     """
@@ -144,7 +145,7 @@ def from_records(baseline: dict[str, Any], candidate: dict[str, Any], case_set: 
 
 
 def _record_trial(row: dict[str, Any]) -> Trial:
-    score = {"pass": 1, "fail": 0, "incomplete": None}[row["verdict"]]
+    score = SCORES[row["verdict"]]
     reason = row["error"]["type"] if "error" in row else "UngradableOutput"
     return Trial(row.get("seed"), score, reason if score is None else None, row.get("output"),
                  {name: float(value) for name, value in harness.measures(row).items()

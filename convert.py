@@ -77,11 +77,11 @@ def build_parser() -> argparse.ArgumentParser:
             command.set_defaults(module=module)
             module.options(command.add_argument)
             if trials:
-                shared_options(command)
+                shared_options(command, getattr(module, "ID_OPTION", "--id"))
     return parser
 
 
-def shared_options(command: argparse.ArgumentParser) -> None:
+def shared_options(command: argparse.ArgumentParser, id_option: str) -> None:
     """Add what is the same for all logs of trials."""
     option = command.add_argument_group("the same for all tools").add_argument
     command.add_argument("logs", nargs="+", type=named_file, metavar="[NAME=]FILE",
@@ -94,9 +94,8 @@ def shared_options(command: argparse.ArgumentParser) -> None:
            "metadata whose values repeat, none of documents and tables)")
     option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1")
     option("--no-text", action="store_true", help="leave out inputs, outputs and explanations")
-    if not any("--case" in action.option_strings for action in command._actions):
-        option("--id", metavar="FIELD", help="a field that names the case (default: the tool's own stable id, else "
-               "what is asked)")
+    option(id_option, dest="id", metavar="FIELD", help="a field that names the case (default: the tool's own stable "
+           "id, else what is asked)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -104,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(args.module, "samples"):
         return int(args.module.run(args))
     with tempfile.TemporaryFile("w+", encoding="ascii") as file:
-        rows = Rows(file, args, args.module.WORDS)
+        rows = Rows(file, args, getattr(args.module, "WORDS", {}))
         for name, path in args.logs:
             rows.begin(name)
             for sample in args.module.samples(path, args, rows):

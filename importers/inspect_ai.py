@@ -28,7 +28,7 @@ VERBS, WHAT = ("inspect",), "logs of Inspect, .eval or .json"
 EXAMPLE = "v1=logs/old.eval v2=logs/new.eval --scorer match"
 VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 # What inspect_ai.scorer.value_to_float makes of text; what it cannot read counts 0 there, and is not scored here.
-WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "true": 1, "no": 0, "false": 0}
+WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "no": 0}
 WORDS_FOR: dict[type, str] = {str: "text", list: "lists", dict: "objects"}
 MOST_BYTES = 2**28  # of one member of a zip
 ZSTANDARD = 93  # a zip's number for the compression that newer versions of Inspect use

@@ -23,7 +23,6 @@ from importers.rows import Rows, Sample, choose, table
 
 VERBS, WHAT = ("lm-eval",), "lm-eval's samples_*.jsonl, written with --log_samples"
 EXAMPLE = "results/*/samples_*.jsonl --metric acc"
-WORDS: dict[str, float] = {"true": 1, "false": 0}
 
 
 def options(option: Callable[..., Any]) -> None:

@@ -20,7 +20,6 @@ from importers.rows import Rows, Sample, amount, choose, digest, pick, table, ve
 
 VERBS, WHAT = ("promptfoo",), "results of promptfoo, JSON or JSONL"
 EXAMPLE = "before=old.json after=new.json"
-WORDS: dict[str, float] = {"true": 1, "false": 0}
 VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and prompts
 ERROR = 2  # `failureReason`: 0 none, 1 an assertion failed, 2 an error
 NEEDED = {"testIdx": WHOLE, "promptIdx": WHOLE, "testCase": TABLE, "prompt": TABLE, "provider": TABLE}

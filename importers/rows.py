@@ -3,8 +3,9 @@
     $ python3 -m doctest importers/rows.py && echo "every example below came out"
     every example below came out
 
-What the importers of this folder share. An importer is a file that states its VERBS, WHAT it reads and an EXAMPLE, the
-score of WORDS, its `options`, and `samples`, which yields a Sample a trial of a file; convert.py finds it by its VERBS.
+What the importers of this folder share. An importer is a file that states its VERBS, WHAT it reads and an EXAMPLE, its
+`options`, and `samples`, which yields a Sample for each trial of a file; where they differ from those of the others
+also the scores of its WORDS and its ID_OPTION. convert.py finds it by its VERBS.
 Prints the rows and their notes, reads nothing.
 """
 
@@ -54,7 +55,8 @@ class Rows:
     """The rows of one conversion, held back until all inputs are read: half a log must not look like a whole one."""
 
     def __init__(self, file: TextIO, args: argparse.Namespace, words: Mapping[str, float]):
-        self.file, self.args, self.words = file, args, {**words, **dict(args.map or ())}
+        self.file, self.args = file, args
+        self.words: dict[str, float] = {"true": 1, "false": 0, **words, **dict(args.map or ())}
         self.notes: Counter[str] = Counter()  # by text: how many trials it is about, 0 where it does not count them
         self.others_use: dict[str, list[float]] = {}  # tokens and cost that are not the system's, by whose they are
         self._config: str | None = None  # that a file is named by

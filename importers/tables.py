@@ -24,12 +24,11 @@ from importers.rows import Rows, Sample, amount, pick, score_of
 
 VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
 EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct"
-WORDS: dict[str, float] = {"true": 1, "false": 0}
+ID_OPTION = "--case"
 DELIMITERS = (",", ";", "|", "\t")  # of a CSV: the one that is most often in its first line
 
 
 def options(option: Callable[..., Any]) -> None:
-    option("--case", dest="id", metavar="COLUMN", help="the case's own id (default: cases are named by --input)")
     option("--score", required=True, metavar="COLUMN", help="the score")
     option("--trial", metavar="COLUMN", help="the trial's number (default: --run, else 1)")
     option("--error", metavar="COLUMN", help="why a trial has no score")

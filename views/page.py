@@ -47,7 +47,7 @@ def _esc(value: object, keep: str = "") -> str:
 
 
 def _said(text: str) -> str:
-    """Return a sentence or figure, with the sign of a number below zero as typography has it."""
+    """Return a sentence or figure, with a minus sign in place of the hyphen before a number."""
     return re.sub(r"(?<![\w-])-(?=\d)", "−", _esc(text, keep="\n\t"))
 
 

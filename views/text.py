@@ -48,13 +48,13 @@ def columns(text: str) -> int:
 
 def beginning(text: str, width: int) -> str:
     """Return the longest beginning of a text that takes at most `width` columns."""
-    text = text[:4 * width + 8]  # marks stacked without end take no columns, but they do take a screen
+    text = text[:4 * width + 8]  # combining marks take no column, but many of them fill a screen
     taken = itertools.accumulate(map(_width, text))
     return text[:sum(1 for total in taken if total <= width)]
 
 
 def clip(text: str, width: int) -> str:
-    """Return a text that takes at most `width` columns; the middle of a longer one gives way, for variants end apart.
+    """Return a text that takes at most `width` columns; of a longer one without its middle: names differ at their ends.
 
     >>> clip("password-changed--typo", 14), clip("short", 14)
     ('passwor…--typo', 'short')
@@ -66,7 +66,7 @@ def clip(text: str, width: int) -> str:
 
 
 def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Return which columns a table of at most `width` shows: those marked ~ give way, the last first.
+    """Return which columns a table of at most `width` shows: those marked ~ may be left out, the last first.
 
     >>> fitting(["name", "~cases", "#p"], [["abc", "12345", "0.5"]], 12)
     [0, 2]
@@ -174,9 +174,9 @@ class _Screen:
         for row, drawing in zip(rows, drawings, strict=True):
             if drawing or any(row[1:]):  # a row that only draws says nothing without a drawing
                 fitted = [clip(cell, width) for cell, width in zip(row, widths, strict=True)]
-                airs = [" " * (width - columns(cell)) for cell, width in zip(fitted, widths, strict=True)]
-                line = "  ".join(air + cell if figures else cell + air
-                                        for cell, air, figures in zip(fitted, airs, right, strict=True))
+                pads = [" " * (width - columns(cell)) for cell, width in zip(fitted, widths, strict=True)]
+                line = "  ".join(pad + cell if figures else cell + pad
+                                        for cell, pad, figures in zip(fitted, pads, right, strict=True))
                 self.lines.append(f"{line}  {drawing}")
         if left_out:
             said = f"  {left_out} between these are left out; the JSON has them"

@@ -154,7 +154,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(values: Sequence[float | None]) -> Scale:
-    """Return a scale of at most 6 ticks that holds zero and all values but None, with some air at both ends."""
+    """Return a scale of at most 6 ticks that holds zero and all values but None, with some room at both ends."""
     numbers = [0.0, *(float(value) for value in values if value is not None)]
     low, high = (min(numbers), max(numbers)) if any(numbers) else (-0.1, 0.1)
     low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)

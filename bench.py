@@ -426,9 +426,8 @@ def shard_of(text: str) -> tuple[int, int]:
     return k, n
 
 
-def load_system(args: argparse.Namespace, task: Task, cases: Sequence[Case]) -> Any:
-    """Return the system that the options name, set up by them; raise RunError where it cannot take one of them."""
-    system = harness.load_system(args.system)
+def set_up(system: Any, args: argparse.Namespace) -> None:
+    """Give a system its time limit and the rule of its seeds; raise RunError where it takes no rule."""
     if args.timeout is not None and hasattr(system, "timeout_s"):
         system.timeout_s = args.timeout
     if hasattr(system, "seeds"):
@@ -436,8 +435,6 @@ def load_system(args: argparse.Namespace, task: Task, cases: Sequence[Case]) -> 
     elif args.seeds != logs.SEED_RULES[0] and system.mode != "offline":
         raise RunError(f"the system {args.system} has no attribute seeds, and would send seeds of its own: "
                        "give it one, and use harness.trial_seed(trial, case.id, self.seeds)")
-    harness.configure(system, task, cases, args.prompt, args.system_option)
-    return system
 
 
 def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
@@ -451,10 +448,9 @@ def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
         return
     run = harness.replay([log], case_set, task)
     try:
-        files.write("a run record", args.out, harness.record_text(run), run["manifest"])
+        harness.save(run, args.out, args.log)
     except RunError as error:
         raise RunError(f"{error}; {args.log} is whole: make its record with harness.py replay") from None
-    print(files.line_of(f"{harness.format_counts(run)}; wrote {args.log} and {args.out}"))
 
 
 def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.time,
@@ -466,10 +462,9 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     if args.workers < 1 or args.retries < 0 or args.timeout is not None and not 0 < args.timeout < 1e9:
         raise RunError("--workers is at least 1, --retries at least 0, --timeout above 0; correct the option")
     k, n = shard_of(args.shard)
-    task, case_set = harness.load_task(args.task), harness.load_cases(args.cases)
-    harness.check_cases(case_set, task, args.cases)
-    cases = case_set.of([args.split])
-    system, patience = load_system(args, task, cases), Patience(args.retries, threading.Event(), wait)
+    task, case_set, system = harness.load_run(args)
+    set_up(system, args)
+    cases, patience = case_set.of([args.split]), Patience(args.retries, threading.Event(), wait)
     server = prepared(system, patience, lambda reason: print_stderr(f"waiting for the server: {reason}"), first=True)
     header = harness.run_header(case_set, task, system, server, {
         "splits": [args.split], "trials": args.trials, "shard": None if n == 1 else f"{k}/{n}",

@@ -588,17 +588,24 @@ def run_offline(system: Any, task: Task, case_set: CaseSet, run: dict[str, Any])
     return make_record(header, case_set, task, rows)
 
 
-def save(record: dict[str, Any], path: str) -> None:
-    """Write a run record, and print its counts: not among the record where that goes to stdout."""
+def save(record: dict[str, Any], path: str, log: str = "") -> None:
+    """Write a run record, and print its counts: on stderr where the record goes to stdout."""
     write("a run record", path, record_text(record), record["manifest"])
-    print(line_of(f"{format_counts(record)}; wrote {path}"), file=sys.stderr if stream_of(path) == 1 else sys.stdout)
+    wrote = f"{log} and {path}" if log else path
+    print(line_of(f"{format_counts(record)}; wrote {wrote}"), file=sys.stderr if stream_of(path) == 1 else sys.stdout)
+
+
+def load_run(args: argparse.Namespace) -> tuple[Task, CaseSet, Any]:
+    """Return the task, the case set and the system that add_run_options name, the system set up by them."""
+    task, case_set, system = load_task(args.task), load_cases(args.cases), load_system(args.system)
+    check_cases(case_set, task, args.cases)
+    configure(system, task, case_set.of([args.split]), args.prompt, args.system_option)
+    return task, case_set, system
 
 
 def cmd_run(args: argparse.Namespace) -> None:
     check_outputs([("a run record", args.out)], [args.cases])
-    task, case_set, system = load_task(args.task), load_cases(args.cases), load_system(args.system)
-    check_cases(case_set, task, args.cases)
-    configure(system, task, case_set.of([args.split]), args.prompt, args.system_option)
+    task, case_set, system = load_run(args)
     run = {"splits": [args.split], "trials": args.trials, "shard": None, "workers": 1, "started_at": utc(time.time())}
     save(run_offline(system, task, case_set, run), args.out)
 

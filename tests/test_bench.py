@@ -1221,7 +1221,7 @@ class DiskTest(Folder):
 
     def test_a_record_that_cannot_be_written_leaves_the_log_and_says_how_to_go_on(self):
         full = RunError("cannot write run.json: No space left on device")
-        with mock.patch.object(files, "write", side_effect=full):
+        with mock.patch.object(harness, "write", side_effect=full):
             self.assert_refused(self.record(), "No space left", f"{self.log} is whole", "harness.py replay")
         self.assertEqual(len(self.rows()), 9)
 

@@ -1,4 +1,4 @@
-"""What did a system do on each case, and can the record of it be trusted? Cases, trials, grades, logs, run records.
+"""What did a system do on each case, and can its record be trusted? Cases, tasks, systems, trials, grades, run records.
 
     $ python3 harness.py replay recorded/qwen-coder-v1.jsonl --cases cases-robustness.json --out runs/qwen-coder-v1.json
     model-triage-qwen2.5-coder v1 on dev: 54 of 220 trials pass, 166 fail, 0 incomplete; wrote runs/qwen-coder-v1.json

@@ -75,12 +75,14 @@ class FakeServer:
         self.listener = socket.create_server(("127.0.0.1", self.port))
         self.port = self.listener.getsockname()[1]
         self.host = f"127.0.0.1:{self.port}"
-        threading.Thread(target=self.serve, args=(self.listener,), daemon=True).start()
+        self.thread = threading.Thread(target=self.serve, args=(self.listener,), daemon=True)
+        self.thread.start()
 
     def close(self):
         self.ended.set()
         with contextlib.suppress(OSError):
             socket.create_connection(("127.0.0.1", self.port)).close()  # wakes accept()
+        self.thread.join(5)  # until then the port takes connections, closed or not
         self.listener.close()
         for connection in self.held:
             connection.close()

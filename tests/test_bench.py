@@ -32,8 +32,11 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import bench
-from core import files, logs
+import chat  # noqa: F401 (once, not anew in each test that puts back sys.modules)
+from core import logs
 import harness
+import model_triage  # noqa: F401
+import triage_task  # noqa: F401
 from harness import Answer, Incomplete, RunError, Unavailable
 from tests.fake_server import MODEL_FAULTS, WEIGHTS, FakeServer, http
 
@@ -42,6 +45,7 @@ BENCH = os.path.join(HERE, "bench.py")
 DELIVERY = {"category": "delivery", "needs_human": False}
 UNITS = [(f"c{i}", trial) for trial in (1, 2, 3) for i in range(3)]  # of the small case set, in recording order
 BUG = 70  # stands for a traceback
+PARSER = bench.build_parser()  # made once: it takes longer than a short run
 UNBUFFERED = itertools.cycle(("", "1"))  # processes run in both modes of Python, in turn
 
 
@@ -60,7 +64,8 @@ def bench_main(*args: str, terminal: bool = False, **injected: Any) -> Result:
     """Return what bench.main did, its exceptions told as files.run_command and Python tell them."""
     out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
     injected = {"clock": lambda: 0.0, "timer": lambda: 0.0, "wait": lambda pause: None} | injected
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
+          mock.patch.object(bench, "build_parser", lambda: PARSER)):
         try:
             status = bench.main(args, **injected)
         except (harness.CaseError, RunError) as error:

@@ -222,7 +222,7 @@ class ServerTest(CollectorTest):
 
     def test_connections_that_drip_or_wait_do_not_keep_it_from_ending(self):
         server = self.start_hasty()
-        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as idle, \
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5), \
                 socket.create_connection(("127.0.0.1", self.port), timeout=5) as dripping:
             dripping.sendall(b"POST /trials HTTP/1.1\r\nX: ")
             ending = threading.Thread(target=server.stop)
@@ -341,7 +341,8 @@ class ServerTest(CollectorTest):
 
     def test_a_whole_last_row_gets_its_line_end_and_half_a_row_or_padding_goes_aside(self):
         rows = ndjson(row("c1"), row("c2")).encode()
-        for rest, count in ((b"", 2), (json.dumps(row("c3")).encode(), 3), (b'{"task_id": "c3", "se', 2), (bytes(50), 2),
+        for rest, count in ((b"", 2), (json.dumps(row("c3")).encode(), 3), (b'{"task_id": "c3", "se', 2),
+                            (bytes(50), 2),
                             (b'{"config": "A", "ta', 2), (b"\t" + json.dumps(row("c3")).encode() + b"\n", 2),
                             (b"\xef\xbb\xbf"[:0], 2), (json.dumps(row("c3")).encode() + b"\r", 3)):
             with self.subTest(rest), mock.patch.object(sys, "stderr", io.StringIO()):
@@ -513,7 +514,8 @@ class DiskTest(CollectorTest):
             rows = 5 if cut >= len(data) - 1 else 2 if cut >= second - 1 else 0  # a row may lack its line end
             self.assertEqual((log.stats()["rows"], log.lines, os.path.getsize(path)),
                              (rows, rows, {0: 0, 2: second, 5: len(data)}[rows]))
-            self.assertEqual(os.path.exists(path + ".torn"), cut not in (0, second - 1, second, len(data) - 1, len(data)))
+            whole = (0, second - 1, second, len(data) - 1, len(data))
+            self.assertEqual(os.path.exists(path + ".torn"), cut not in whole)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import harness
 from harness import CaseError, Incomplete, RunError, Unavailable
 
 HARNESS = os.path.join(HERE, "harness.py")
+PARSER = harness.build_parser()  # made once: it takes longer than a short command
 TASK = harness.load_task("triage_task")
 BILLING = {"category": "billing", "needs_human": False}
 SYSTEM = {"name": "demo", "version": "v1", "mode": "live", "model": "demo:1b@0123456789ab", "prompt": "p",
@@ -132,7 +133,8 @@ class FolderTest(unittest.TestCase):
 
     def command(self, *argv):
         """Return (status, stdout, stderr) of harness.py with these arguments."""
-        return run_here(harness.main, argv)
+        with mock.patch.object(harness, "build_parser", lambda: PARSER):
+            return run_here(harness.main, argv)
 
     def refused(self, *argv, says=()):
         """Assert one `error:` line with these words, exit status 1 and no file changed; return the line."""
@@ -610,8 +612,8 @@ class SealTest(FolderTest):
     def test_a_model_that_changed_under_way(self):
         changed = {"type": "changed", "model": "demo:1b@ffffffffffff", "at": "2026-11-30T09:00:00.000Z"}
         self.broken(sealed([header(), *rows(), changed]),
-                    'the model changed while it was recorded: the start and a later look differ in system.model: "demo:1b@0123456789ab" '
-                    'and "demo:1b@ffffffffffff"')
+                    'the model changed while it was recorded: the start and a later look differ in system.model: '
+                    '"demo:1b@0123456789ab" and "demo:1b@ffffffffffff"')
         self.broken(sealed([header(), *rows()[:3], changed, *rows()[3:]]), "log.jsonl:6: a line of type 'trial'")
 
     def test_a_sealed_line_that_is_no_line_of_a_log(self):
@@ -881,7 +883,8 @@ class RecordTest(FolderTest):
                 ("log", [1], "log is [1]"), ("shards", [5], "log: not an object"), ("shards", 5, "shards is 5"),
                 ("shards", [{"name": 1, "sha256": "2"}], "name is 1, not text"),
                 ("splits", ["dev", "dev"], "each once"),
-                ("splits", ["heldout"], "case 'a' trial 1 is not of this run"), ("splits", [["dev"]], "splits [['dev']]"),
+                ("splits", ["heldout"], "case 'a' trial 1 is not of this run"),
+                ("splits", [["dev"]], "splits [['dev']]"),
                 ("workers", "2", "workers is '2'"), ("extended", [0], "extended is 0"),
                 ("extended", ["x"], "extended is 'x'"),
                 ("graders", {"category": "1"}, "'needs_human': True} are not of the manifest's")):
@@ -1081,7 +1084,8 @@ class TaskChangedTest(FolderTest):
         self.assertEqual((manifest["task"]["sha256"], manifest["task_changed"]), (TASK.sha256, "0" * 64))
         self.assertEqual(harness.read_record("out.json")["results"], harness.read_record("record.json")["results"])
         case_set = harness.load_cases("cases.json")
-        harness.refuse_unlike_runs(harness.read_record("record.json"), harness.read_record("out.json"), case_set)  # one grading
+        records = (harness.read_record("record.json"), harness.read_record("out.json"))
+        harness.refuse_unlike_runs(*records, case_set)  # both were graded by one task
         older = harness.read_record("record.json")
         older["manifest"]["task"] = old
         with self.assertRaisesRegex(RunError, "differ in task.sha256"):

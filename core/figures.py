@@ -11,7 +11,7 @@ import itertools
 import math
 import operator
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from core.decide import Evidence, Record, Scores
 from core.files import TOOL_VERSION
 from core.intervals import RESAMPLES, IndexStream, Interval
 from core.options import DEFAULT_OPTIONS, Options
-from core.trials import SIDES, Pair, Side
+from core.trials import SIDES, Cases, Pair, Side
 
 COMPARISON_VERSION = "2"
 MOST_DRAWN = 5000  # trials of one side up to which the seeded intervals are drawn; beyond they cost more than they tell
@@ -95,7 +95,7 @@ class Data(NamedTuple):
     options: Options
     scores: list[Scores]  # of pair, by side
     differences: Differences
-    slices: dict[tuple[str, str], list[int]]  # the cases of each (tag, value)
+    slices: dict[tuple[str, str], Cases]  # by tag and value
     unpaired: str | None  # why trials do not pair
     luck: Record
     very_cases: chance.VeryCases
@@ -170,36 +170,32 @@ def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Record, str |
     adjusted p-value, and takes no part in the adjustment of the others. That holds of new sources; of these very cases
     each slice has its p-value.
     """
-    same: dict[tuple[int, ...], list[str]] = {}
+    names: dict[Cases, list[str]] = {}
     for (tag, value), cases in data.slices.items():
-        same.setdefault(tuple(cases), []).append(f"{tag}: {value}")
-    unscored, slices = unscored_of_cases(data), dict[str, Record]()
-    claiming, p_values = dict[tuple[int, ...], Differences](), dict[tuple[int, ...], Any]()
+        names.setdefault(cases, []).append(f"{tag}: {value}")
+    slices, unscored = dict[str, Record](), unscored_of_cases(data)
     for (tag, value), cases in data.slices.items():
-        part = data.differences.of(cases)
-        figures = case_figures(part, stream)
-        these = chance.these_cases(data.very_cases, cases, figures["difference"])
+        figures = case_figures(data.differences.of(cases), stream)
         slices.setdefault(tag, {})[value] = figures | {
             "few_cases": len(cases) < decide.FEW_CASES, "source_groups": figures["source_sign_flip"]["groups"],
             "adjusted_p_value": None, "smallest_adjusted_p_value": None,
-            "same_cases_as": [name for name in same[tuple(cases)] if name != f"{tag}: {value}"],
+            "same_cases_as": [name for name in names[cases] if name != f"{tag}: {value}"],
             "incomplete": {side: sum(counts[i] for i in cases) for side, counts in unscored.items()},
-            "these_cases": these | {"adjusted_p_value": None},
+            "these_cases": chance.these_cases(data.very_cases, cases, figures["difference"]),
         }
-        p_values[tuple(cases)] = these["p_value"]
-        if figures["source_sign_flip"]["interval_95"]:
-            claiming[tuple(cases)] = part
-    known = None not in p_values.values()
-    holm = dict(zip(p_values, chance.holm(list(p_values.values())), strict=True)) if known else {}
-    adjusted, method = _adjusted(claiming, data.differences)
+    distinct = {cases: slices[tag][value] for (tag, value), cases in data.slices.items()}
+    p_values = [figures["these_cases"]["p_value"] for figures in distinct.values()]
+    holm = dict(zip(distinct, chance.holm(p_values), strict=True)) if None not in p_values else {}
+    adjusted, method = _adjusted([cases for cases, figures in distinct.items()
+                                  if figures["source_sign_flip"]["interval_95"]], data.differences)
     for (tag, value), cases in data.slices.items():
-        figures, key = slices[tag][value], tuple(cases)
-        figures["these_cases"]["adjusted_p_value"] = holm.get(key)
-        figures["adjusted_p_value"], figures["smallest_adjusted_p_value"] = adjusted.get(key, (None, None))
-    return slices, method, len(same)
+        figures = slices[tag][value]
+        figures["these_cases"]["adjusted_p_value"] = holm.get(cases)
+        figures["adjusted_p_value"], figures["smallest_adjusted_p_value"] = adjusted.get(cases, (None, None))
+    return slices, method, len(distinct)
 
 
-def _adjusted(slices: Iterable[tuple[int, ...]], diffs: Differences) -> tuple[dict[tuple[int, ...], Any], str | None]:
+def _adjusted(slices: Sequence[Cases], diffs: Differences) -> tuple[dict[Cases, tuple[Any, Any]], str | None]:
     """Return (p-value among all, the smallest that it could be) of each slice, given by its cases, and the method."""
     sums, sizes = [], []
     for cases in slices:

@@ -22,6 +22,7 @@ import harness
 from harness import SYSTEM_FIELDS, CaseSet
 
 Score = int | Fraction
+Cases = tuple[int, ...]  # some cases of a Pair, by their place in it, ascending
 
 SIDES = ("baseline", "candidate")
 MEASURES = ("cost_usd", "latency_s", "tokens")
@@ -328,8 +329,8 @@ def repeats(values: Collection[Collection[str]]) -> bool:
     return len(counts) <= MOST_VALUES and 2 * shared >= len(values)
 
 
-def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str], list[int]], list[dict[str, str]]]:
-    """Return the cases of each slice, {(tag, value): ascending indices}, sorted by tag and value, and a note.
+def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str], Cases], list[dict[str, str]]]:
+    """Return the cases of each slice, {(tag, value): cases}, sorted by tag and value, and a note.
 
     Slices are made of the tags chosen, else of those whose values repeat; the note names the others. Raises RunError
     for a tag that no case has.
@@ -346,4 +347,4 @@ def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str]
     kept = chosen or [tag for tag in values if repeats(values[tag].values())]
     note = note_of("tags_set_aside", "tags whose values hardly repeat, and which are no slices",
                  "" if chosen else listed(sorted(values.keys() - set(kept)), 20), "choose such a tag with --tag NAME")
-    return {key: members[key] for key in sorted(members) if key[0] in kept}, note
+    return {key: tuple(members[key]) for key in sorted(members) if key[0] in kept}, note

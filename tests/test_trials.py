@@ -562,7 +562,7 @@ class GroupsTest(LogTest):
         rows = [text for task_id in tags for text in both(task_id, tags=tags[task_id])]
         members, notes = trials.slices(self.read(rows), ("lang", "hard"))
         self.assertEqual((list(members.items()), notes), (
-            [(("hard", "true"), [0]), (("lang", "en"), [1]), (("lang", "fr"), [0, 1])], []))
+            [(("hard", "true"), (0,)), (("lang", "en"), (1,)), (("lang", "fr"), (0, 1))], []))
 
     def test_tags_that_hardly_repeat_are_no_slices_unless_chosen(self):
         def read(values):

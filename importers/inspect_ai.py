@@ -8,9 +8,9 @@ says which sample of the dataset it is: the case is then named by what it asks; 
 """
 
 import argparse
+import copy
 import functools
 import json
-import os
 import re
 import zipfile
 import zlib
@@ -251,22 +251,22 @@ def unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
     Raises RunError for a damaged one, and for one that holds more than MOST_BYTES, whatever it says that it holds.
     """
-    where, data = f"{archive.filename}: {info.filename}", bytearray()
-    if info.file_size <= MOST_BYTES:
-        try:
-            if info.compress_type == ZSTANDARD and not getattr(zipfile, "zstd", None):  # before Python 3.14
-                with open(str(archive.filename), "rb") as file:
-                    file.seek(info.header_offset + 26)  # past the member's own header, which names it once more
-                    name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
-                    file.seek(name + extra, os.SEEK_CUR)
-                    data += decompress(file.read(info.compress_size), info.file_size)
-            elif info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD):  # others have no bound
-                with archive.open(info) as member:
-                    while part := member.read(65536):
-                        data += part
-            if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-                raise ValueError("its length or checksum does not fit")
-            return bytes(data)
-        except Exception as error:
-            raise RunError(f"{where}: damaged ({first_words(error)}); copy the log again") from None
-    raise RunError(f"{where}: {info.file_size} bytes, more than the {MOST_BYTES} that are read; copy the log again")
+    where = f"{archive.filename}: {info.filename}"
+    if info.file_size > MOST_BYTES:
+        raise RunError(f"{where}: {info.file_size} bytes, more than the {MOST_BYTES} that are read; copy the log again")
+    try:
+        if info.compress_type == ZSTANDARD and not getattr(zipfile, "zstd", None):  # before Python 3.14
+            packed = copy.copy(info)
+            packed.compress_type, packed.file_size = zipfile.ZIP_STORED, info.compress_size
+            del packed.CRC  # that of what is packed
+            data = decompress(archive.read(packed), info.file_size)
+        elif info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD):  # others have no bound
+            with archive.open(info) as member:
+                data = b"".join(iter(lambda: member.read(65536), b""))
+        else:
+            raise ValueError(f"compression {info.compress_type} is not known")
+        if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
+            raise ValueError("its length or checksum does not fit")
+        return data
+    except Exception as error:
+        raise RunError(f"{where}: damaged ({first_words(error)}); copy the log again") from None

@@ -12,6 +12,7 @@
     is a limit below that interval, ties exactly?   flip_excludes        source group, or case
     does a slice stand out among all looked at?     adjusted_p_values    source group
     could it, had all of it moved one way?          smallest_p_values    source group
+    how do draws of several kinds add up?           InvertedSum          a draw of whole numbers
     how many pairs does a narrower interval need?   required_pairs       case
 
     $ python3 -c "from core import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], 5).interval)"
@@ -189,10 +190,10 @@ class _TooMany(Exception):
     """Counting would take longer than what takes its place."""
 
 
-def _both(one: _Ways, other: _Ways, most: float = math.inf) -> _Ways:
+def _combined(one: _Ways, other: _Ways, most: float = math.inf) -> _Ways:
     """Return in how many ways the draws of one and those of another add up; raise _TooMany beyond `most` additions.
 
-    >>> dict(_both({(1, 0): 1, (1, 5): 1}, {(1, 0): 1, (1, 5): 1}))
+    >>> dict(_combined({(1, 0): 1, (1, 5): 1}, {(1, 0): 1, (1, 5): 1}))
     {(2, 0): 1, (2, 5): 2, (2, 10): 1}
     """
     if len(one) * len(other) > most:
@@ -212,8 +213,8 @@ def _draws(kinds: _Ways, count: int, most: int) -> _Ways:
     if (count // 2 * (len(kinds) - 1) + 1) ** 2 > most:         # so many places half of the draws have at least
         raise _TooMany
     half = _draws(kinds, count // 2, most)
-    whole = _both(half, half, most)
-    return _both(whole, kinds, most) if count % 2 else whole
+    whole = _combined(half, half, most)
+    return _combined(whole, kinds, most) if count % 2 else whole
 
 
 def _heights(kinds: _Ways, t: Fraction) -> Counter[int]:
@@ -405,10 +406,10 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
     30
     """
     low, high = limits
-    turn = 0
+    tries = 0
     while high - low > 1:
-        p = min(max(math.ceil((low + high) / 2 if turn > 4 and turn % 2 else guess), low + 1), high - 1)
-        found, turn = share(p), turn + 1
+        p = min(max(math.ceil((low + high) / 2 if tries > 4 and tries % 2 else guess), low + 1), high - 1)
+        found, tries = share(p), tries + 1
         low, high = (low, p) if found >= wanted else (p, high)
         move = spread * (_score(wanted) - _score(found))
         guess = p + 1.1 * move + math.copysign(1, move)        # a little too far, so that both sides close in
@@ -557,8 +558,8 @@ def flip_p_value(values: Iterable[int]) -> Number:
     Fraction(1, 4)
     """
     times = Counter(values)
-    turn = -1 if sum(value * count for value, count in times.items()) < 0 else 1
-    return min(Fraction(1), 2 * flip_tail({turn * value: count for value, count in times.items()}))
+    sign = -1 if sum(value * count for value, count in times.items()) < 0 else 1
+    return min(Fraction(1), 2 * flip_tail({sign * value: count for value, count in times.items()}))
 
 
 def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
@@ -574,7 +575,7 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
     if len(sizes) == 1:
         return _binomial_tail(n, reach // step)
     if (reach // step + 1) * (n + 1) * n <= (COUNTED_BITS // 100 if coarse else COUNTED_BITS):
-        return _packed([size // step for size in sizes.elements()], reach // step)
+        return _count_subsets([size // step for size in sizes.elements()], reach // step)
     if 2 ** n <= COUNTED_SUMS:
         sums = [0]
         for size in sizes.elements():
@@ -582,8 +583,8 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
         return Fraction(sum(total <= reach for total in sums), 2 ** n)
     if n <= ROUNDED_GROUPS:
         steps = ROUNDED_STEPS // (coarse or 1)
-        return float(_packed([(2 * size * steps + reach) // (2 * reach) for size in sizes.elements()], steps))
-    return _inverted({size // step: count for size, count in sizes.items()}, reach // step, coarse or 1)
+        return float(_count_subsets([(2 * size * steps + reach) // (2 * reach) for size in sizes.elements()], steps))
+    return _invert_subsets({size // step: count for size, count in sizes.items()}, reach // step, coarse or 1)
 
 
 def _binomial_tail(n: int, most: int) -> Number:
@@ -599,13 +600,13 @@ def _binomial_tail(n: int, most: int) -> Number:
     return math.exp(log) * math.fsum(terms)
 
 
-def _packed(sizes: Sequence[int], reach: int) -> Fraction:
+def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:
     """Return the share of all subsets of sizes with a sum of at most reach, counted in one big whole number.
 
     Its digit s, of a base above 2 ** len(sizes), is the number of subsets that add up to s. A size that may be taken
     or left adds to the number itself, moved up by that many digits: a shift and an addition count for all sums at once.
 
-    >>> _packed([1, 2], 2)         # sums 0, 1, 2 and 3
+    >>> _count_subsets([1, 2], 2)         # sums 0, 1, 2 and 3
     Fraction(3, 4)
     """
     width = len(sizes) + 1
@@ -616,7 +617,7 @@ def _packed(sizes: Sequence[int], reach: int) -> Fraction:
     return Fraction(counts % ((1 << width) - 1), 1 << len(sizes))          # modulo base - 1 adds the digits up
 
 
-def _inverted(sizes: Mapping[int, int], reach: int, coarse: int) -> float:
+def _invert_subsets(sizes: Mapping[int, int], reach: int, coarse: int) -> float:
     """Return the share of all subsets of sizes with a sum of at most reach, which is less than half of all of them.
 
     A subset's sum is half the total, and each half size more or less: the characteristic function is the product of
@@ -679,7 +680,7 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     if exact:
         ways: _Ways = {(0, 0): 1}
         for (size, total), count in kinds.most_common():
-            ways = _both(ways, {(k * size, k * total): math.comb(count, k) for k in range(count + 1)})
+            ways = _combined(ways, {(k * size, k * total): math.comb(count, k) for k in range(count + 1)})
         counted = _Counted({place: count for place, count in ways.items() if place[0]})     # the empty one has no mean
         ends = tuple(counted.quantile(Fraction(place, 2 ** n - 1)) for place in (rank, 2 ** n - rank))
     else:

@@ -156,20 +156,20 @@ def write_reports(args: argparse.Namespace, comparison: dict[str, Any], pair: Pa
         files.write("a page", args.html, page.html_report(comparison, pair, manifests))
 
 
-def first_difference(one: Any, other: Any, place: str = "") -> str:
+def first_difference(saved: Any, fresh: Any, place: str = "") -> str:
     """Return the place of the first value in which two JSON values differ, with both; "" where none does.
 
     >>> first_difference({"a": [1, 2], "b": 0}, {"a": [1, 3], "b": 1})
     'a[1]: 2 and 3'
     """
-    if isinstance(one, dict) and isinstance(other, dict):
-        inside = [(f".{key}", one.get(key, ...), other.get(key, ...)) for key in {**other, **one}]  # ...: not there
-    elif isinstance(one, list) and isinstance(other, list):
-        inside = [(f"[{i}]", *both) for i, both in enumerate(itertools.zip_longest(one, other, fillvalue=...))]
+    if isinstance(saved, dict) and isinstance(fresh, dict):
+        inside = [(f".{key}", saved.get(key, ...), fresh.get(key, ...)) for key in {**fresh, **saved}]  # ...: not there
+    elif isinstance(saved, list) and isinstance(fresh, list):
+        inside = [(f"[{i}]", *both) for i, both in enumerate(itertools.zip_longest(saved, fresh, fillvalue=...))]
     else:
-        known, found = ("nothing" if value is ... else json.dumps(value) for value in (one, other))
-        return "" if known == found else f"{place.lstrip('.')}: {known:.200} and {found:.200}"
-    return next(filter(None, (first_difference(known, found, place + name) for name, known, found in inside)), "")
+        one, other = ("nothing" if value is ... else json.dumps(value) for value in (saved, fresh))
+        return "" if one == other else f"{place.lstrip('.')}: {one:.200} and {other:.200}"
+    return next(filter(None, (first_difference(one, other, place + name) for name, one, other in inside)), "")
 
 
 def check(args: argparse.Namespace) -> int:
@@ -185,10 +185,10 @@ def check(args: argparse.Namespace) -> int:
         raise files.RunError(f"{args.check}: options: {error}; make it again with compare.py --out") from None
     pair, _ = read_pair(args, options.reading)
     fresh = json.loads(format_json(compare_pair(pair, options)))
-    found = first_difference(saved | {"tool_version": fresh["tool_version"]}, fresh)
-    if found:
-        raise files.RunError(f"{args.check} and what comes out now differ in {found}; find out which was changed, the "
-                             "comparison, what it was made from, or the tool")
+    difference = first_difference(saved | {"tool_version": fresh["tool_version"]}, fresh)
+    if difference:
+        raise files.RunError(f"{args.check} and what comes out now differ in {difference}; find out which was "
+                             "changed, the comparison, what it was made from, or the tool")
     print(files.line_of(f"{args.check}: the same"))
     return 0
 

@@ -213,11 +213,11 @@ def _adjusted(slices: Sequence[Cases], diffs: Differences) -> tuple[dict[Cases, 
 
 def unscored_of_cases(data: Data) -> dict[str, list[int]]:
     """Return by side how many trials of each compared case have no score."""
-    kept, found = {case.id for case in data.pair.cases}, {}
+    kept, unscored = {case.id for case in data.pair.cases}, {}
     for name, side in zip(SIDES, data.as_read.sides, strict=True):
         counts = zip(data.as_read.cases, decide.incomplete_per_case(side.trials), strict=True)
-        found[name] = [count for case, count in counts if case.id in kept]
-    return found
+        unscored[name] = [count for case, count in counts if case.id in kept]
+    return unscored
 
 
 def trial_pairs(data: Data) -> dict[str, int] | None:

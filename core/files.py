@@ -119,27 +119,27 @@ def json_reason(error: Exception) -> str:
 
 def identify(data: bytes, path: str) -> tuple[str, Any]:
     """Return what a file's bytes are, in words, and their JSON value, if any; of a value a line, that of line 1."""
-    found, _ = kinds.describe(data, path)
-    if found in ("a log", "a plain trial log"):
-        return found, parse_json(decode(data, path).partition("\n")[0], path)
-    if found not in kinds.OURS:
-        return found, None
+    kind, _ = kinds.describe(data, path)
+    if kind in ("a log", "a plain trial log"):
+        return kind, parse_json(decode(data, path).partition("\n")[0], path)
+    if kind not in kinds.OURS:
+        return kind, None
     value = parse_json(decode(data, path), path)
-    return kinds.by_keys(value)[0] if isinstance(value, dict) else found, value
+    return kinds.by_keys(value)[0] if isinstance(value, dict) else kind, value
 
 
 def refusal(path: str, wanted: str, advice: str = "", data: bytes | None = None,
             error: type[Exception] = RunError) -> Exception:
     """Return the error of a file that is not what was wanted, with the advice, or else the command that reads it."""
-    found, reader = kinds.describe(read_bytes(path, kinds.HEAD) if data is None else data, path)
-    ours = advice and found in kinds.OURS
-    return error(f"{path} is {f'{found}, ' * bool(found)}not {wanted}; {advice if ours else reader or advice}")
+    kind, reader = kinds.describe(read_bytes(path, kinds.HEAD) if data is None else data, path)
+    ours = advice and kind in kinds.OURS
+    return error(f"{path} is {f'{kind}, ' * bool(kind)}not {wanted}; {advice if ours else reader or advice}")
 
 
 def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception] = RunError) -> Any:
     """Return the JSON value of a file's bytes; raise error, with the advice, where it is of another kind."""
-    found, value = identify(data, path)
-    if found != kind:
+    there, value = identify(data, path)
+    if there != kind:
         raise refusal(path, kind, advice, data, error)
     return value
 
@@ -169,8 +169,8 @@ _MOST_LOOKED_INTO = 2**28  # bytes of a file that is looked into
 def stream_of(path: str) -> int | None:
     """Return the number of the stream that /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N names, or None."""
     named = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}.get(path, path)
-    found = re.fullmatch("(?:/dev|/proc/self)/fd/([0-9]+)", named)
-    return int(found[1]) if found else None
+    match = re.fullmatch("(?:/dev|/proc/self)/fd/([0-9]+)", named)
+    return int(match[1]) if match else None
 
 
 def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[str] = (), manifest: Any = None) -> None:
@@ -315,18 +315,18 @@ class Appender:
             reason = reasons.get(type(error), f"{getattr(error, 'strerror', error)}; name another file with --log")
             raise RunError(f"cannot write {path}: {reason}") from None
 
-    def _begin(self, found: bytes, beginning: bytes, check: Callable[[bytes], int]) -> None:
-        cut = found.rfind(b"\n") + 1
-        lines, rest = found[:cut], found[cut:]
+    def _begin(self, there: bytes, beginning: bytes, check: Callable[[bytes], int]) -> None:
+        cut = there.rfind(b"\n") + 1
+        lines, rest = there[:cut], there[cut:]
         with contextlib.suppress(RunError):
             if rest and isinstance(parse_json(decode(rest, ""), ""), dict):
-                lines, rest = found + b"\n", b""
+                lines, rest = there + b"\n", b""
         kept = check(lines)
         start = rest.lstrip(b"\0\t" if lines else b"\t")  # a crash may leave NULs
         if not start.startswith((b"{" if lines else beginning)[:len(start)]):
             raise RunError(f"{self.path} is not a log: the {len(rest)} bytes at its end begin no line of one; "
                            "name another file with --log")
-        torn = found[kept:]
+        torn = there[kept:]
         self.data += lines[:kept]
         if torn:
             torn_path = f"{self.path}.torn"
@@ -337,9 +337,9 @@ class Appender:
             _sync_folder(torn_path)
             self._take_back()  # only now: killed in between, it is aside twice, and never lost
             print_stderr(f"{self.path}: its last {len(torn)} bytes were not finished, and were moved into {torn_path}")
-        elif kept > len(found):
+        elif kept > len(there):
             _write_all(self._file, b"\n")
-        if not found:
+        if not there:
             _sync_folder(self.path)
 
     def _take_back(self) -> None:
@@ -409,15 +409,15 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
     if not isinstance(value, dict):
         raise error(f"{where}: not an object; correct the file")
     for field, wanted in fields.items():
-        found, inner = value.get(field), isinstance(wanted, dict)
-        if isinstance(found, bool) or not isinstance(found, TABLE if inner else wanted):
+        item, inner = value.get(field), isinstance(wanted, dict)
+        if isinstance(item, bool) or not isinstance(item, TABLE if inner else wanted):
             if field not in value:
                 raise error(f"{where}: {field} is missing; correct the file")
             kinds = wanted if isinstance(wanted, tuple) else (TABLE if inner else wanted,)
             words = " or ".join(_WORDS[kind] for kind in kinds)
-            raise error(f"{where}: {field} is {found!r:.60}, not {words}; correct the file")
+            raise error(f"{where}: {field} is {item!r:.60}, not {words}; correct the file")
         if inner:
-            check_fields(found, wanted, f"{where}: {field}", error)
+            check_fields(item, wanted, f"{where}: {field}", error)
 
 
 # === Command-line behaviour ===

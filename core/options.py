@@ -86,8 +86,8 @@ def _is_option(name: str, value: Any) -> bool:
 
 
 def _look(text: str | None) -> tuple[int, int] | None:
-    found = re.fullmatch("([1-9]|10)/([2-9]|10)", text or "")
-    look = (int(found[1]), int(found[2])) if found else None
+    match = re.fullmatch("([1-9]|10)/([2-9]|10)", text or "")
+    look = (int(match[1]), int(match[2])) if match else None
     _require(text is None or look and look[0] <= look[1], f"--look {text}: give K/N, look K of N, N from 2 to 10")
     return look
 

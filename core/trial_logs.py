@@ -178,8 +178,8 @@ def _score(row: dict[str, Any], score_range: tuple[Score, Score]) -> Score | Non
     if value is None:
         return None
     if not isinstance(value, (int, float)):
-        found = f"score {value!r:.60} is not a number or null" if "score" in row else "score is missing"
-        raise RunError(f"{found}; write a number, or null and an error")
+        wrong = f"score {value!r:.60} is not a number or null" if "score" in row else "score is missing"
+        raise RunError(f"{wrong}; write a number, or null and an error")
     score = _in_range(value, *score_range)
     if score is None:
         raise RunError(f"score {value!r:.60} is outside [{score_range[0]}, {score_range[1]}]; correct the line, or say "
@@ -310,7 +310,8 @@ def _shown(fact: str | tuple[tuple[str, str], ...], other: Any) -> str:
     """Return a fact in a few words: of a long text the part that the other has not."""
     if not isinstance(fact, str):
         return listed([f"{tag}={value}" for tag, value in fact]) or "none"
-    alike = next((i for i, (here, there) in enumerate(zip(fact, other, strict=False)) if here != there), min(len(fact), len(other)))
+    letters = enumerate(zip(fact, other, strict=False))
+    alike = next((i for i, (here, there) in letters if here != there), min(len(fact), len(other)))
     return f"{fact!r:.60}" if alike < 40 else f"…{fact[alike - 20:]!r:.60}"
 
 

@@ -171,8 +171,8 @@ def _served(manifest: dict[str, Any]) -> dict[str, Any]:
     servers = [shard["server"] for shard in shards if isinstance(shard.get("server"), dict)]
     pairs = sorted({(str(server.get("host")), str(server.get("version") or "unknown")) for server in servers})
     servers = [{"host": host, "version": version} for host, version in pairs]
-    found = {"servers": servers, "workers": manifest.get("workers"), "extended": manifest.get("extended")}
-    return {key: value for key, value in found.items() if isinstance(value, (int, list)) and value}
+    stated = {"servers": servers, "workers": manifest.get("workers"), "extended": manifest.get("extended")}
+    return {key: value for key, value in stated.items() if isinstance(value, (int, list)) and value}
 
 
 def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) -> list[dict[str, str]]:

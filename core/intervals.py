@@ -264,7 +264,8 @@ class _Halves:
 
     def __init__(self, kinds: _Ways) -> None:
         self.kinds, self.draws = kinds, sum(kinds.values())
-        self.halves = [_draws(kinds, count, HALF_SUMS) for count in (self.draws // 2, self.draws - self.draws // 2)]
+        half = _draws(kinds, self.draws // 2, HALF_SUMS)
+        self.halves = half, _combined(half, kinds, HALF_SUMS) if self.draws % 2 else half
 
     def share(self, t: Fraction, coarse: int = 1) -> Number:
         """Return P(mean <= t)."""

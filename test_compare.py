@@ -462,7 +462,7 @@ class CommandTest(unittest.TestCase):
     def test_nothing_that_decides_depends_on_the_seed(self):
         rng = random.Random(2)
         log = self.rows(*((config, f"c{i}", 0, rng.random(), {"cluster": f"s{i // 2}", "tags": {"t": "ab"[i % 2]}})
-                          for config in ("old", "new") for i in range(36)))
+                          for config in ("old", "new") for i in range(34)))
         found = []
         for seed in ("0", "7"):
             self.command("old", "new", "--trials", log, "--seed", seed, "--margin", "0.1", "--out", self.path("c.json"))
@@ -480,8 +480,8 @@ class CommandTest(unittest.TestCase):
 
     def test_nothing_is_drawn_beyond_five_thousand_trials(self):
         self.assertEqual(figures.MOST_DRAWN, 5000)
-        self.enterContext(mock.patch.object(figures, "MOST_DRAWN", 500))
-        for cases, drawn in ((100, True), (101, False)):
+        self.enterContext(mock.patch.object(figures, "MOST_DRAWN", 300))
+        for cases, drawn in ((60, True), (61, False)):
             log = self.rows(*(
                 (config, f"c{i}", seed, (i * seed + (config == "new")) % 3 % 2, {"tags": {"t": "ab"[i % 2]}})
                 for config in ("old", "new") for i in range(cases) for seed in range(5)))

@@ -194,8 +194,8 @@ class Pool(NamedTuple):
     def run(self, attempts: Sequence[Any], workers: int) -> None:
         """Keep the outcome of each attempt as it finishes, `workers` at most under way, begun in their order.
 
-        Sets `stop` where one raises: those under way are waited for and kept, then the exception goes on. Ctrl-C does
-        not wait: what is finished is kept, then KeyboardInterrupt is raised.
+        Sets `stop` where one raises: those under way are waited for and kept, then that exception is raised. Ctrl-C
+        does not wait: what is finished is kept, then KeyboardInterrupt is raised.
         """
         begun: queue.SimpleQueue[Any] = queue.SimpleQueue()
         done: queue.SimpleQueue[tuple[Any, Any, BaseException | None] | None] = queue.SimpleQueue()
@@ -271,7 +271,7 @@ class Progress:
                 + (f", waiting: {self.trouble}" if self.trouble else ""))
 
     def retried(self, reason: str) -> None:
-        """Count a retry. Called by the workers, who draw nothing: the line shows it within a tick, else it is told."""
+        """Count a retry. Called by the workers, who draw nothing: the line shows it within TICK_S, or it is printed."""
         if not self.trouble and (self.quiet or not self.terminal):
             print_stderr(f"waiting for the server: {reason}")
         self.retries, self.trouble = self.retries + 1, files.line_of(reason)
@@ -305,7 +305,7 @@ class Progress:
 
 
 def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Case]) -> list[str]:
-    """Return what whoever reads the run must know: its incomplete trials by reason, what the system warned of."""
+    """Return warnings for the reader of a run: its incomplete trials by reason, and what the system warned of."""
     found: dict[str, list[str]] = {}
     for row in rows:
         where = f"(first: case {row['case_id']!r} trial {row['trial']})"

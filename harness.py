@@ -625,7 +625,7 @@ def cmd_check(args: argparse.Namespace) -> None:
     if kind == "a log":
         log = read_log(args.file)
         system, shard = log.header["system"], log.header.get("shard")
-        says = (f"whole and sealed: {len(log.rows)} trials of {system['name']} {system['version']} "
+        text = (f"whole and sealed: {len(log.rows)} trials of {system['name']} {system['version']} "
                 f"on {' '.join(log.header['splits'])}" + (f", shard {shard}" if shard else "")
                 + _extended(log.header))
     elif kind == "a run record":
@@ -633,13 +633,13 @@ def cmd_check(args: argparse.Namespace) -> None:
             raise RunError(f"{args.file} is a run record; give the case set it was made with, --cases FILE")
         record = read_record(args.file)
         check_record(record, args.file, load_cases(args.cases))
-        says = f"a sound run record: {format_counts(record)}" + _extended(record["manifest"])
+        text = f"a sound run record: {format_counts(record)}" + _extended(record["manifest"])
     else:
         case_set = load_cases(args.file)
         check_cases(case_set, load_task(args.task), args.file)
         counts = Counter(case.split for case in case_set.cases)
-        says = "a sound case set: " + ", ".join(f"{counts[split]} cases in {split}" for split in counts)
-    print(line_of(f"{args.file}: {says}"))
+        text = "a sound case set: " + ", ".join(f"{counts[split]} cases in {split}" for split in counts)
+    print(line_of(f"{args.file}: {text}"))
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

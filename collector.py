@@ -53,7 +53,11 @@ MORE = b"\t"  # how a line begins that has more rows of its request behind it; t
 
 
 class Refused(Exception):
-    """Of an HTTP status other than 2xx, why, and headers that go with it, if any."""
+    """A request that is answered with an HTTP status other than 2xx, why, and headers that go with it."""
+
+    def __init__(self, status: int, reason: str, headers: Mapping[str, str] = {}):
+        super().__init__(reason)
+        self.status, self.headers = status, headers
 
 
 # === Rows ===
@@ -202,8 +206,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._send(*self._respond())
         except Refused as refused:
-            status, reason, *headers = refused.args
-            self._send(status, {"error": reason}, *headers)
+            self._send(refused.status, {"error": str(refused)}, refused.headers)
             # Read on for a moment: to close on unread bytes resets the connection, and the answer may be lost.
             self.timed.deadline = time.monotonic() + 1
             with suppress(OSError):  # the client has gone

@@ -16,18 +16,18 @@ import base64
 import contextlib
 import hashlib
 import http.client
+import io
 import json
 import os
 import re
 import socket
 import ssl
-import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from core.files import RunError, decode, parse_json, print_stderr
+from core.files import RunError, Timed, decode, parse_json, print_stderr
 from harness import Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
 
 TEMPERATURE = 1
@@ -81,11 +81,6 @@ def server_address(text: str, variable: str) -> tuple[str, str, str, int, str]:
     return scheme or "http", urllib.parse.unquote(login), host.strip("[]") or "127.0.0.1", number, path and f"/{path}"
 
 
-def _shut_down(opened: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        socket.socket.shutdown(opened, socket.SHUT_RDWR)
-
-
 class Server:
     """A JSON API over HTTP at one address; a connection a request, so that a dead one is never used again."""
 
@@ -110,23 +105,16 @@ class Server:
     def _exchange(self, path: str, data: str | None, timeout_s: float) -> tuple[http.client.HTTPResponse, bytes]:
         """Return a response and its whole body; raise OSError, HTTPException or ValueError where there is none."""
         kind = http.client.HTTPSConnection if self.scheme == "https" else http.client.HTTPConnection
-        connection, began = kind(self.host, self.port, timeout=timeout_s), time.monotonic()
-        try:
-            connection.connect()
-            # The socket's own timeout begins anew with every byte that comes.
-            watch = threading.Timer(timeout_s, _shut_down, [connection.sock])
-            watch.daemon = True
-            watch.start()
-            try:
-                connection.request("GET" if data is None else "POST", self.path + path, data, self.headers)
-                with connection.getresponse() as response:
-                    content = response.read(LARGEST_REPLY + 1)
-            finally:
-                watch.cancel()
-        finally:
-            connection.close()
-            if time.monotonic() - began >= timeout_s:  # what was read ends where the time did
-                raise TimeoutError
+        def response_within(connection: socket.socket, *args: Any, **more: Any) -> http.client.HTTPResponse:
+            response = http.client.HTTPResponse(connection, *args, **more)
+            response.fp = io.BufferedReader(Timed(connection, timeout_s))
+            return response
+
+        with contextlib.closing(kind(self.host, self.port, timeout=timeout_s)) as connection:
+            connection.response_class = response_within  # type: ignore[assignment]
+            connection.request("GET" if data is None else "POST", self.path + path, data, self.headers)
+            with connection.getresponse() as response:
+                content = response.read(LARGEST_REPLY + 1)
         if len(content) > LARGEST_REPLY:
             raise ValueError(f"a reply of more than {LARGEST_REPLY:,} bytes")
         if response.length:  # read(size) does not say so itself

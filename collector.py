@@ -40,7 +40,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from core.files import (
-    TOOL_VERSION, Appender, RunError, command_parser, decode, json_line, parse_json, run_command, print_stderr,
+    TOOL_VERSION, Appender, RunError, Timed, command_parser, decode, json_line, parse_json, run_command, print_stderr,
 )
 from core.trial_logs import UNEXPLAINED, Known, Row, RowTwice, check_row, read_lines, score_bound
 from core.trials import Score
@@ -173,20 +173,6 @@ class Collector(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):  # those are a client that went away
             super().handle_error(request, client_address)
-
-
-class Timed(io.RawIOBase):
-    """What comes on a connection until a deadline, then TimeoutError: a socket's own begins anew with every byte."""
-
-    def __init__(self, connection: socket.socket, seconds: float):
-        self.connection, self.deadline = connection, time.monotonic() + seconds
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self.connection.settimeout(max(self.deadline - time.monotonic(), 0.001))
-        return self.connection.recv_into(buffer)
 
 
 class Handler(BaseHTTPRequestHandler):

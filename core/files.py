@@ -394,6 +394,31 @@ class Appender:
         os.close(self._file)
 
 
+# === Connections ===
+
+
+class Timed(io.RawIOBase):
+    """The bytes that come on a connection until `deadline`, then TimeoutError.
+
+    A socket's own timeout begins anew with every byte.
+    """
+
+    def __init__(self, connection: Any, seconds: float):  # a socket; its module takes a while to import
+        self.connection, self.deadline = connection, time.monotonic() + seconds
+        self.file = connection.makefile("rb", 0)  # the connection lives as long as this, whoever closes it before
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> Any:
+        self.connection.settimeout(max(self.deadline - time.monotonic(), 0.001))
+        return self.file.readinto(buffer)
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
+
+
 # === Fields ===
 
 

@@ -281,7 +281,7 @@ class PageTest(unittest.TestCase):
         swapped = pair._replace(baseline=pair.candidate)
         for missing, share in (("drop", "0.75"), ("zero", "0.38")):
             words = Words({"missing": missing, "score_range": [0, 100]})
-            self.assertEqual(page._Panel(words, swapped, page._Marker()).cells["c"][0], share)
+            self.assertEqual(page._Panel(words, swapped, page._Marker()).cases["c"].cells[0], share)
         text = page.html_report(comparison, self.pair([(1, 1, None), (0, 2, None)], [(0, 1, None)]))
         self.assertIn("baseline: 1 pass, 1 fail; candidate: 1 fail", [title for _, title in self.check(text).drawings])
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Sequence
 from html import escape
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
@@ -248,6 +248,15 @@ def _matched(*sides: Sequence[Trial]) -> Matched:
     return [(seed if isinstance(seed, str) else None, left.get(seed), right.get(seed)) for seed in {**left, **right}]
 
 
+class _Case(NamedTuple):
+    """A case that the page shows; trials are empty where they are not at hand."""
+
+    about: ComparedCase
+    trials: Matched
+    change: float
+    cells: list[str]  # baseline, candidate, difference, by chance
+
+
 class _Panel:
     """The cases' rows, as long as the page's budgets for opened cases and for marking differences last.
 
@@ -257,25 +266,27 @@ class _Panel:
     def __init__(self, words: Words, pair: Pair | None, marker: _Marker):
         self.words, self.marker, self.span = words, marker, (words.high - words.low) or 1
         self.drop, self.room, self.link_room = words.all["missing"] == "drop", OPENED_BYTES, LINKED_BYTES
-        self.changed = {case["case_id"]: case for case in words.changed}
         out = {row["case_id"] for row in words.all["excluded"]}
         sides = [side.trials for side in pair.sides] if pair else []
         self.passes = all(trial.score in (0, 1, None) for side in sides for trials in side for trial in trials)
-        self.known = {case.id: (case, both) for case, *both in zip(pair.cases, *sides, strict=True)
-                      if case.id not in out} if pair else {}
-        self.same = [case_id for case_id in self.known if case_id not in self.changed]
-        first, self.between, last = ends_of(list(self.changed), MOST_ROWS)
-        shown = [*first, *last, *self.same[:MOST_ROWS]]
-        self.trials = {case_id: _matched(*self.known[case_id][1]) for case_id in shown if case_id in self.known}
-        self.drawn = min(max(map(len, self.trials.values()), default=0), DRAWN_TRIALS)
-        figures = [self.changed.get(case_id) or self.steady(self.known[case_id][1][0]) for case_id in shown]
-        self.cells = dict(zip(shown, words.case_cells(figures), strict=True))
+        known = {case.id: (case, *both) for case, *both in zip(pair.cases if pair else (), *sides, strict=True)
+                 if case.id not in out}
+        changed = {row["case_id"]: row for row in words.changed}
+        same = [case_id for case_id in known if case_id not in changed]
+        first, self.between, last = ends_of(words.changed, MOST_ROWS)
+        figures = [*first, *last, *(self.steady(*known[case_id][:2]) for case_id in same[:MOST_ROWS])]
+        self.cases: dict[str, _Case] = {}
+        for row, cells in zip(figures, words.case_cells(figures), strict=True):
+            about, *both = known.get(row["case_id"], (ComparedCase(row["case_id"], row["source"], ()), (), ()))
+            self.cases[about.id] = _Case(about, _matched(*both), row["difference"], cells)
+        shown = list(self.cases.values())
+        self.changed, self.same = shown[:len(first) + len(last)], shown[len(first) + len(last):]
+        self.unchanged, self.at_hand = len(same), pair is not None
+        self.drawn = min(max((len(case.trials) for case in shown), default=0), DRAWN_TRIALS)
         self.members: dict[Any, list[str]] = {}  # the cases of each source, and of each slice, worst first
-        for case_id in (*self.changed, *self.same):
-            if case_id in self.known:
-                case = self.known[case_id][0]
-                for key in (case.source, *case.tags):
-                    self.members.setdefault(key, []).append(case_id)
+        for about, *_ in (known[case_id] for case_id in (*changed, *same) if case_id in known):
+            for key in (about.source, *about.tags):
+                self.members.setdefault(key, []).append(about.id)
 
     def verdict(self, trial: Trial) -> str:
         """Return pass, fail or incomplete, nothing for a trial whose score is neither."""
@@ -285,50 +296,44 @@ class _Panel:
         """Return a trial's score; an incomplete trial has not passed and counts 0, unless such trials are left out."""
         return None if trial is None else 0 if trial.score is None and not self.drop else trial.score
 
-    def moved(self, case_id: str) -> float:
-        return self.changed[case_id]["difference"] if case_id in self.changed else 0
-
-    def steady(self, trials: Sequence[Trial]) -> dict[str, Any]:
+    def steady(self, case: ComparedCase, trials: Sequence[Trial]) -> dict[str, Any]:
         """Return the figures of a case that did not change: its mean score, the same on both sides."""
         scores = [score for score in map(self.score, trials) if score is not None]
         share = float(sum(scores) / len(scores)) if scores else None
-        return {"baseline": share, "candidate": share, "difference": 0, "by_chance": None}
+        return {"case_id": case.id, "source": case.source, "baseline": share, "candidate": share, "difference": 0,
+                "by_chance": None}
 
     def opened(self, table: str, key: Any) -> str:
         """Return links to the cases of a source or slice, the worst first, while their budget lasts."""
         cases = self.members.get(key, ()) if table in ("sources", "slices") and self.link_room > 0 else ()
-        linked = list(islice((case_id for case_id in cases if case_id in self.cells), LINKED_CASES))
-        links = ", ".join(f'<a href="#{_esc(_address(case_id))}"><bdi>{_esc(case_id)}</bdi></a> '
-                          f'<span class="{_sign(self.moved(case_id))}">{_said(self.cells[case_id][2])}</span>'
-                          for case_id in linked)
+        linked = list(islice((self.cases[case_id] for case_id in cases if case_id in self.cases), LINKED_CASES))
+        links = ", ".join(f'<a href="#{_esc(_address(case.about.id))}"><bdi>{_esc(case.about.id)}</bdi></a> '
+                          f'<span class="{_sign(case.change)}">{_said(case.cells[2])}</span>' for case in linked)
         links += f" and {len(cases) - len(linked)} more" * (len(cases) > len(linked))
         self.link_room -= len(links)
         return links if self.link_room > 0 else ""
 
-    def case(self, case_id: str) -> str:
+    def case(self, case: _Case) -> str:
         """Return a case's table row. It opens while the budget lasts."""
-        moved, trials = self.moved(case_id), self.trials.get(case_id, [])
-        name, anchor = f"<bdi>{_esc(case_id)}</bdi>", f' id="{_esc(_address(case_id))}"'
-        case = self.known[case_id][0] if case_id in self.known else ComparedCase(
-            case_id, self.changed[case_id]["source"], ())
+        about, trials, change, (before, after, difference, chance) = case
+        name, anchor = f"<bdi>{_esc(about.id)}</bdi>", f' id="{_esc(_address(about.id))}"'
         if trials and self.room > 0:
-            inner = self.inside(case, trials, anchor)
+            inner = self.inside(about, trials, anchor)
             self.room -= len(inner.encode())
             name, anchor = _folded(name, inner), ""
         seen = [[self.verdict(trial) for trial in side if trial] for side in list(zip(*trials, strict=True))[1:]]
-        flags = ["worse" if moved < 0 else "better" if moved else "same"]
+        flags = ["worse" if change < 0 else "better" if change else "same"]
         flags += ["unsteady"] if seen and {"pass", "fail"} <= set(seen[1]) else []
         flags += ["incomplete"] if any("incomplete" in side for side in seen) else []
-        slices = escape("\n".join(clean(f"{tag}: {value}") for tag, value in case.tags))
-        about = f'data-f="{" ".join(flags)}" data-d="{moved:.4g}" data-t="{slices}" data-s="{_esc(case.source or "")}"'
-        bar = (f'<rect class="{"up" if moved > 0 else "down"}" x="{50 + 50 * min(moved / self.span, 0):.2f}%" y="9" '
-               f'height="12" width="{50 * abs(moved) / self.span:.2f}%"/>') * bool(moved)
-        before, after, difference, chance = self.cells[case_id]
-        return (f'<tr{anchor} {about}><th scope="row">{name}</th>'
+        slices = escape("\n".join(clean(f"{tag}: {value}") for tag, value in about.tags))
+        data = f'data-f="{" ".join(flags)}" data-d="{change:.4g}" data-t="{slices}" data-s="{_esc(about.source or "")}"'
+        bar = (f'<rect class="{_sign(change)}" x="{50 + 50 * min(change / self.span, 0):.2f}%" y="9" '
+               f'height="12" width="{50 * abs(change) / self.span:.2f}%"/>') * bool(change)
+        return (f'<tr{anchor} {data}><th scope="row">{name}</th>'
                 + (f"<td>{self.strip(trials)}</td>" if trials else "")
                 + _cell("~", before) + _cell("~", after) + '<td class="plot wide"><svg class="fill" aria-hidden="true">'
                 + f'{bar}<line class="zero" x1="50%" x2="50%" y1="0" y2="100%"/></svg></td>'
-                + _cell("#", difference, _sign(moved)) + _cell("~", chance if moved else "") + "</tr>")
+                + _cell("#", difference, _sign(change)) + _cell("~", chance if change else "") + "</tr>")
 
     def strip(self, trials: Matched) -> str:
         """Return all trials of a case: the baseline's line above the candidate's, a seed a column."""
@@ -381,7 +386,7 @@ class _Panel:
         said = "".join(f": {escape(_shown(text))}" for text in (trial.reason, trial.explanation) if text)
         return f'<td><p class="said">{shown}{said}</p>{f"<pre>{marked}</pre>" if marked else ""}</td>'
 
-    def table(self, caption: str, cases: Sequence[str]) -> str:
+    def table(self, caption: str, cases: Sequence[_Case]) -> str:
         """Return a table of these cases, nothing where there are none."""
         width = max(84, min(14 * self.drawn, 420) + 14)
         strips = f'<th scope="col" style="width:{width}px">Trials 1 to {self.drawn}</th>' * bool(self.drawn)
@@ -391,21 +396,20 @@ class _Panel:
 
     def tables(self) -> str:
         """Return the changed cases, worst first, and those that did not change."""
-        out = (", ".join(map(_mark, TRIAL_MARKS)) + ", other scores as columns of their height" * (not self.passes)
-               + ": the baseline’s trials above, the candidate’s with the same seeds below; a tinted column is a pair "
-               "that differs. Open a case to read it." if self.known else "A comparison does not hold the trials "
-               "themselves: compare.py --html, or report.py with --runs, shows them here.")
-        changed = [case_id for case_id in self.cells if case_id in self.changed]
-        same = self.same[:MOST_ROWS]
-        out = f'<p class="legend">{out}</p>{self.table("Changed cases, worst first", changed)}{_left_out(self.between)}'
-        if same:
-            hidden = len(self.same) - len(same)
-            inner = self.table("Cases that did not change, in file order", same)
+        marks = ", ".join(map(_mark, TRIAL_MARKS)) + ", other scores as columns of their height" * (not self.passes)
+        legend = (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a tinted column is "
+                  "a pair that differs. Open a case to read it." if self.at_hand else "A comparison does not hold the "
+                  "trials themselves: compare.py --html, or report.py with --runs, shows them here.")
+        changed = self.table("Changed cases, worst first", self.changed)
+        out = f'<p class="legend">{legend}</p>{changed}{_left_out(self.between)}'
+        if self.same:
+            inner = self.table("Cases that did not change, in file order", self.same)
+            hidden = self.unchanged - len(self.same)
             inner += f"<p>{hidden} more are left out here.</p>" * bool(hidden)
-            summary = f"{count_of(len(self.same), 'case')} that did not change"
-            out += _folded(summary, inner, len(self.same) <= OPEN_UP_TO, "same")
+            summary = f"{count_of(self.unchanged, 'case')} that did not change"
+            out += _folded(summary, inner, self.unchanged <= OPEN_UP_TO, "same")
         if self.room <= 0:
-            out += "<p>To keep the page light, the last of these cases do not open; the runs hold their trials.</p>"
+            out += "<p>To keep the page small, the last of these cases do not open; the runs hold their trials.</p>"
         return f'<div id="all-cases">{out}</div>'
 
 

@@ -267,7 +267,7 @@ class InspectTest(ConvertTest):
                      "scored or edited again after the run (trials: 2)"):
             self.assertIn(f"note: {note}\n", err)
 
-    def test_tokens_and_cost_of_graders_are_told_apart(self):
+    def test_tokens_and_cost_of_graders_are_counted_apart(self):
         usage = {"m": {"total_cost": 0.011, "total_tokens": 110}, "judge": {"total_cost": 0.05, "total_tokens": 500}}
         header, _ = inspect_log()
         header["eval"]["model_roles"] = {"grader": {"model": "m"}}
@@ -491,7 +491,7 @@ class LmEvalTest(ConvertTest):
         self.assertEqual([hashes.index(value) for value in hashes], [0, 0, 2, 3])
         self.assertNotIn("input_sha256", self.rows("lm-eval", self.samples({**row, "doc": None}))[0])
 
-    def test_a_document_names_its_case_wherever_it_stands(self):
+    def test_a_document_names_its_case_at_any_place(self):
         one, two = (self.samples(*({"doc_id": i, "acc": 1, "doc": {"question": text}} for i, text in enumerate(asked)),
                                  name=name) for asked, name in (("xyx", "a.jsonl"), ("nxyx", "b.jsonl")))
         rows = self.rows("lm-eval", f"a={one}", f"b={two}")
@@ -566,7 +566,7 @@ class PromptfooTest(ConvertTest):
         self.assertEqual([row.get("explanation") for row in rows],
                          ["llm-rubric: It is polite\nequals: Expected 4", "All assertions passed", None])
 
-    def test_repeats_are_told_from_tests_by_content(self):
+    def test_repeats_differ_from_tests_by_content(self):
         other = {"vars": {"q": "y"}, "assert": [{}]}  # a test of two variables repeats as x, y, x, y
         path = self.results(result(2), result(0), result(1, testCase=other), result(3, testCase=other))
         status, out, err = run("promptfoo", path)
@@ -575,7 +575,7 @@ class PromptfooTest(ConvertTest):
                          [("x ", 1), ("y ", 1), ("x ", 2), ("y ", 2)])
         self.assertIn("tests that are alike in all are counted as repeats of one (trials: 2)\n", err)
 
-    def test_identical_tests_are_told_from_repeats_where_their_number_is_known(self):
+    def test_identical_tests_are_distinguished_from_repeats_where_their_number_is_known(self):
         rows = [result(number) for number in range(6)]
         path = self.results(*rows, repeat=3)
         status, out, err = run("promptfoo", path)
@@ -583,7 +583,7 @@ class PromptfooTest(ConvertTest):
         self.assertEqual(found, [(False, 1), (False, 2), (False, 3), (True, 1), (True, 2), (True, 3)])
         self.assertIn("note: cases that ask the same as another, named with a number in brackets: 1\n", err)
 
-    def test_identical_tests_are_told_from_repeats_by_the_others_where_nothing_is_said(self):
+    def test_identical_tests_are_distinguished_from_repeats_by_the_others_where_nothing_is_said(self):
         other = {"vars": {"q": "y"}, "assert": [{}]}  # it is there once, so that no test was repeated
         rows = self.rows("promptfoo", self.results(result(0), result(1), result(2, testCase=other)))
         self.assertEqual([row["seed"] for row in rows], [1, 1, 1])
@@ -614,7 +614,7 @@ class PromptfooTest(ConvertTest):
         self.refused("d.gz: damaged (Compressed file ended before the end-of-stream marker was reached); pack the file "
                      "again", "promptfoo", damaged)
 
-    def test_tokens_of_graders_are_told_apart(self):
+    def test_tokens_of_graders_are_counted_apart(self):
         path = self.results(result(gradingResult={"pass": True, "tokensUsed": {"total": 70}},
                                    response={"output": "x", "tokenUsage": {"total": 5}}))
         status, out, err = run("promptfoo", path)
@@ -817,7 +817,7 @@ class CommandTest(ConvertTest):
                 trial_logs.check_row(json.loads(line), "row", (-10**400, 10**400))
         self.assertEqual(len(statuses), 8, statuses)
 
-    def test_process_prints_rows_only_and_tells_its_status(self):
+    def test_process_prints_rows_only_and_returns_its_status(self):
         def process(*argv):
             done = subprocess.run([sys.executable, "-I", "-W", "error", os.path.join(HERE, "convert.py"), *argv],
                                   capture_output=True, text=True, cwd=HERE)

@@ -109,7 +109,7 @@ class PageTest(unittest.TestCase):
                                  many_cases(1, 1), many_cases(50, 7, 20)):
             self.check(page.html_report(comparison, pair))
 
-    def test_warnings_stand_once_below_the_verdict_and_sections_in_order(self):
+    def test_warnings_are_shown_once_below_the_verdict_and_sections_in_order(self):
         text = page.html_report(sample(), pair_of_runs())
         self.assertEqual(self.check(text).headings, [
             "Warnings (1)", "What was changed", "Is it larger than the noise?", "Cost, latency and tokens",
@@ -152,7 +152,7 @@ class PageTest(unittest.TestCase):
         for edge, value in zip(edges, (-0.02, 0.02, 0.05), strict=True):
             self.assertAlmostEqual((edge - zero) / (high - zero), value / 0.381, places=3)
 
-    def test_every_source_is_a_dot_and_those_of_one_place_stand_on_each_other(self):
+    def test_every_source_is_a_dot_and_those_of_one_place_are_stacked(self):
         row = re.search(r"<tr[^>]*><th scope=\"row\"><bdi>Each source.*?</tr>", page.html_report(sample()))[0]
         dots = re.findall(r'class="dot" cx="([\d.]+%)" cy="([\d.]+%)"', row)
         self.assertEqual((len(dots), len(set(dots)), len({x for x, _ in dots})), (6, 6, 4))
@@ -177,7 +177,7 @@ class PageTest(unittest.TestCase):
         for name in ("refund", "late--es", "charged"):
             self.assertIn(f'id="case-{name}"', text)
 
-    def test_rows_carry_what_the_script_filters_by(self):
+    def test_rows_have_what_the_script_filters_by(self):
         text = page.html_report(sample(), pair_of_runs())
         for name, flags in (("refund", "worse unsteady"), ("login", "better unsteady incomplete"), ("late", "same")):
             row = re.search(rf'<tr data-f="([^"]*)" data-d="([^"]*)" data-t="([^"]*)" data-s="([^"]*)"><th scope="row">'

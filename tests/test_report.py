@@ -49,7 +49,7 @@ def case_set_text():
         for case_id, source, language, _, _ in CASES]})
 
 
-class Told:
+class Scripted:
     """A system that answers as CASES says."""
 
     name, mode, model, prompt, tools, index = "told", "offline", "small:1b", None, None, None
@@ -69,7 +69,7 @@ def write_runs(folder):
     paths = [os.path.join(folder, name) for name in ("cases.json", "v1.json", "v2.json", "comparison.json")]
     files.write("a case set", paths[0], case_set_text())
     case_set, task = harness.load_cases(paths[0]), harness.load_task("triage_task")
-    for path, system in zip(paths[1:], (Told("v1", 3), Told("v2", 4))):
+    for path, system in zip(paths[1:], (Scripted("v1", 3), Scripted("v2", 4))):
         record = harness.run_offline(system, task, case_set, {
             "splits": ["dev"], "trials": 3, "shard": None, "workers": 1, "started_at": "2026-10-20T10:00:00.000Z"})
         files.write("a run record", path, harness.record_text(record))
@@ -266,19 +266,19 @@ class WordsTest(unittest.TestCase):
         return ([block for block in section.blocks if isinstance(block, str)],
                 {block.key: block for block in section.blocks if not isinstance(block, str)})
 
-    def test_sections_stand_in_the_order_in_which_a_person_asks(self):
+    def test_sections_are_in_the_order_in_which_a_person_asks(self):
         self.assertEqual([section.key for section in Words(sample()).story().sections],
                          ["change", "questions", "cost", "cases", "slices", "consistency", "next", "contrast",
                           "measured"])
 
-    def test_baseline_stands_before_candidate_in_every_table(self):
+    def test_baseline_is_before_candidate_in_every_table(self):
         for section in Words(sample()).story().sections:
             for block in section.blocks:
                 heads = [] if isinstance(block, str) else [head.lstrip("#~") for head in block.columns]
                 if "baseline" in heads:
                     self.assertEqual(heads.index("candidate"), heads.index("baseline") + 1, block.key)
 
-    def test_versions_1_and_2_and_the_published_comparison_are_told_in_every_view(self):
+    def test_versions_1_and_2_and_the_published_comparison_are_shown_in_every_view(self):
         for comparison in (sample(), saved("comparison-version-1.json"), saved("published-comparison.json"), bare()):
             for text in (text_report(comparison), markdown_report(comparison), page.html_report(comparison)):
                 self.assertNotRegex(text, r"\bNone\b|\bnan\b")
@@ -473,7 +473,7 @@ class SheetTest(unittest.TestCase):
             comparisons.append(comparison)
         return comparisons
 
-    def test_candidates_stand_best_first_with_verdict_cost_and_unsteady_cases(self):
+    def test_candidates_are_sorted_best_first_with_verdict_cost_and_unsteady_cases(self):
         story = sheet(self.candidates(), ["a", "b", "c"], ["v2.html", "v3.html", "v4.html"])
         [section] = story.sections
         rows = section.blocks[0].rows
@@ -515,7 +515,7 @@ class TextTest(unittest.TestCase):
         table = str.maketrans({"├": "[", "─": "-", "┤": "]", "●": "o", "│": "|", "┊": ":", "┼": "+"})
         self.assertEqual(text_report(sample()).translate(table), GOLDEN)
 
-    def test_interval_ends_stand_where_the_axis_says_and_zero_is_seen(self):
+    def test_interval_ends_are_where_the_axis_says_and_zero_is_seen(self):
         lines = text_report(sample(), width=140).split("\n")
         axis = next(line for line in lines if line.startswith("Interval "))
         row = next(line for line in lines if line.startswith("By case, seeded"))
@@ -535,7 +535,7 @@ class TextTest(unittest.TestCase):
             rows = lines[start + 1:start + 1 + len(HOSTILE)]
             self.assertEqual(len({columns(row) for row in rows}), 1)
 
-    def test_nothing_steers_the_terminal_unless_colour_is_asked_for(self):
+    def test_there_are_no_control_characters_unless_colour_is_asked_for(self):
         plain, coloured = text_report(hostile()[0]), text_report(sample(), colour=True)
         self.assertTrue(all(char == "\n" or char.isprintable() for char in plain))
         self.assertIn("\x1b[33mUNDECIDED\x1b[0m", coloured)
@@ -571,7 +571,7 @@ class TextTest(unittest.TestCase):
         self.assertIn("No claim can be made: 3 sources carry no interval.", text)
         self.assertIn("Noise floor: one trial a case.", text)
 
-    def test_a_warning_stands_once(self):
+    def test_a_warning_is_shown_once(self):
         self.assertEqual(text_report(sample()).count("Sources: 6, which is few. Record more"), 1)
 
     def test_terminal_settings(self):

@@ -70,7 +70,7 @@
     source: (one, other) => one.source.localeCompare(other.source) || one.place - other.place,
   };
 
-  /* Sort the rows of each table in their own table; a row that is no case stays behind them. */
+  /* Sort the rows of each table in their own table; a row that is no case comes after them. */
   function order() {
     const wanted = [...cases].sort(orders[sort.select.value]);
     for (const body of box.querySelectorAll(".panel > tbody")) {

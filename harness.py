@@ -428,17 +428,17 @@ def _refuse_other(run: dict[str, Any], what: str, name: str, sha256: str, where:
                        + (" (replay --task-changed grades with the task of today)" if what == "task" else ""))
 
 
-def check_trials(units: Collection[TrialKey], case_ids: Sequence[str], trials: int, where: str,
+def check_trials(keys: Collection[TrialKey], case_ids: Sequence[str], trials: int, where: str,
                  advice: str = "replay the whole log again") -> None:
-    """Raise RunError unless units are trials 1 to `trials` of each case, and no other."""
+    """Raise RunError unless keys are trials 1 to `trials` of each case, and no other."""
     known = set(case_ids)
-    for case_id, trial in units:
+    for case_id, trial in keys:
         if case_id not in known or not 1 <= trial <= trials:
             raise RunError(f"{where}: case {case_id!r} trial {trial} is not of this run; {advice}")
-    missing = len(known) * trials - len(units)
+    missing = len(known) * trials - len(keys)
     if missing:
         every = ((case_id, trial) for case_id in case_ids for trial in range(1, trials + 1))
-        case_id, trial = next(unit for unit in every if unit not in units)
+        case_id, trial = next(key for key in every if key not in keys)
         raise RunError(f"{where}: case {case_id!r} trial {trial} is missing, {missing} in all; {advice}")
 
 

@@ -309,7 +309,7 @@ class FaultTest(Folder):
                 self.assertTrue(self.bytes().startswith(kept))
                 self.assertEqual((self.outputs(), len(server.posts)), (expected, 9 + 4))
 
-    def test_what_others_finish_is_kept_when_one_worker_meets_a_refusal(self):
+    def test_what_others_finish_is_kept_when_one_worker_is_refused(self):
         self.serve({5: 404})
         result = self.record("--workers", "3")
         rows = logs.parse_log(self.bytes(), self.log).rows
@@ -397,7 +397,7 @@ class FaultTest(Folder):
         with self.assertRaisesRegex(RunError, "differ in settings.model.template"):
             harness.replay(whole[::2], cases, task)
 
-    def test_workers_stand_in_header_and_record_and_may_differ_on_resuming(self):
+    def test_workers_are_in_header_and_record_and_may_differ_on_resuming(self):
         self.serve({4: 404})
         self.record("--workers", "2")
         self.assertEqual(self.record("--resume").status, 0)
@@ -476,7 +476,7 @@ class PauseTest(unittest.TestCase):
         self.assertEqual(self.patient(2, 2, asked=3600)[1], [60, 60])
         self.assertEqual(self.patient(2, 2, asked=-5)[1], [1, 2])
 
-    def test_reasons_are_told_and_stand_in_the_metadata(self):
+    def test_reasons_are_reported_and_are_in_the_metadata(self):
         self.assertEqual(self.patient(2, 2)[0], (1, ["503 busy", "503 busy"]))
         self.assertEqual(self.patient(0, 2)[0], (1, []))
         test = Folder()
@@ -492,7 +492,7 @@ class PauseTest(unittest.TestCase):
         self.assertEqual([row["metadata"] for row in test.rows() if row["trial"] == 2], [
             {"number": 0}, {"number": 1, "retries": 2, "retried_after": ["503 busy"] * 2}, {"number": 2}])
 
-    def test_spent_retries_are_told(self):
+    def test_spent_retries_are_reported(self):
         with self.assertRaisesRegex(Unavailable, r"^503 busy, after 2 retries$"):
             self.patient(3, 2)
 
@@ -988,7 +988,7 @@ class KillTest(Folder):
                 self.assertLess(lives, 500)
             self.assertEqual(self.bytes(), expected)
 
-    def test_killed_with_a_line_aside_and_not_yet_cut_off_nothing_is_lost(self):
+    def test_killed_after_a_line_was_copied_and_before_it_was_cut_off_nothing_is_lost(self):
         expected = self.whole()
         torn = expected[:-30]
         self.save(torn)
@@ -1264,7 +1264,7 @@ class ProgressTest(unittest.TestCase):
             left.append(progress.line().split("  ")[2])
         self.assertEqual(left, ["0:00:30 left", "0:00:21 left", "0:00:00 left", "0:00:00 left"])
 
-    def test_a_server_that_went_away_is_told_at_once_where_no_line_is_drawn(self):
+    def test_a_server_that_went_away_is_reported_at_once_where_no_line_is_drawn(self):
         for stream, quiet, told in ((io.StringIO(), False, 2), (Terminal(), True, 2), (Terminal(), False, 0)):
             progress, err = self.progress(stream, quiet=quiet), io.StringIO()
             with contextlib.redirect_stderr(err):
@@ -1318,7 +1318,7 @@ class ProgressTest(unittest.TestCase):
         progress.clear()
         self.assertEqual(stream.getvalue(), "")
 
-    def test_line_lives_while_nothing_finishes(self):
+    def test_line_is_drawn_while_nothing_finishes(self):
         stream = Terminal()
         progress = self.progress(stream, total=1)
         drawn = threading.Event()
@@ -1343,7 +1343,7 @@ class CommandTest(Folder):
         self.assertTrue(drawn.endswith("retries 0\x1b[K"), drawn)
         self.assertTrue(error.startswith("error: case 'c1' trial 2: answers 404; 4 of 9 trials are kept"), error)
 
-    def test_a_trial_s_time_is_measured_and_its_moment_is_told(self):
+    def test_a_trial_s_time_is_measured_and_its_moment_is_reported(self):
         now = [0.0]
         self.record(system=System(lambda number, unit: now.append(now[-1] + 0.25 * number)), timer=lambda: now[-1],
                     clock=lambda: 86400.5)
@@ -1381,6 +1381,11 @@ class CommandTest(Folder):
         self.assert_refused(self.record(system=other, log=self.path("other.jsonl")), "a file of another kind")
         self.assertEqual((other.calls, os.path.exists(self.path("other.jsonl"))), ([], False))
         self.assertNotEqual(kept, self.bytes(self.out))
+
+    def test_a_record_on_stdout_is_alone_there(self):
+        result = self.record("--out", "/dev/stdout")
+        self.assertEqual(json.loads(result.out)["summary"]["dev"]["trials"], 9)
+        self.assertIn("wrote", result.err)
 
     def test_a_system_of_one_s_own_may_warn_and_fail_to_answer(self):
         class Odd(System):

@@ -137,7 +137,7 @@ class PromptTest(ChatTest):
         self.assertEqual(self.contents("Sort.", {"a": "ü", "b": 1}),
                          [("system", "Sort."), ("user", '{"a": "ü", "b": 1}')])
 
-    def test_braces_that_are_no_field_are_told(self):
+    def test_braces_that_are_no_field_are_reported(self):
         self.contents("{text} {txet}", {"text": "a"})
         self.told.assert_called_once_with("note: prompt p: {txet} is no field of the input, and stays as it is")
 
@@ -405,7 +405,7 @@ class IncompleteTest(ChatTest):
         self.assert_incomplete("NotLoaded", 'done_reason "load"', {
             "model": "demo:1b", "message": {"role": "assistant", "content": ""}, "done_reason": "load", "done": True})
 
-    def test_thinking_that_ate_the_budget(self):
+    def test_thinking_that_spent_all_tokens(self):
         thought = "The task wants one word, so first I will consider"
         for name, reply in (("fake:1b", ollama("", thought, done_reason="length", eval_count=30)),
                             ("openai:fake:1b", openai(None, "length", {"reasoning_content": thought}))):
@@ -571,7 +571,7 @@ class TroubleTest(ChatTest):
 
 
 class ConfigureTest(ChatTest):
-    def test_options_are_json_or_text_and_each_stands_once(self):
+    def test_options_are_json_or_text_and_each_is_given_once(self):
         system = harness.load_system("chat:fake:1b")
         harness.configure(system, TASK, [case()], None,
                           ["temperature=0.5", "stop=[\"a\"]", "keep_alive=5m", "format=a=b"])

@@ -267,7 +267,7 @@ class ServerTest(CollectorTest):
         with self.assertRaisesRegex(RunError, "in use by another recorder or collector"):
             collector.TrialLog(self.log, (0, 1))
 
-    def test_torn_line_goes_aside_and_what_is_there_stays_refused(self):
+    def test_torn_line_is_moved_aside_and_what_is_there_stays_refused(self):
         whole = ndjson(row("c1"), row("c2")).encode()
         for torn in (b'{"task_id": "c3", "se', json.dumps(row("c3")).encode()[:-1]):
             self.write(whole + torn)
@@ -339,7 +339,7 @@ class ServerTest(CollectorTest):
                 self.assertEqual(file.read(), content)
             self.assertEqual(os.listdir(self.folder), [os.path.basename(self.log)])
 
-    def test_a_whole_last_row_gets_its_line_end_and_half_a_row_or_padding_goes_aside(self):
+    def test_a_whole_last_row_gets_its_line_end_and_half_a_row_or_padding_is_moved_aside(self):
         rows = ndjson(row("c1"), row("c2")).encode()
         for rest, count in ((b"", 2), (json.dumps(row("c3")).encode(), 3), (b'{"task_id": "c3", "se', 2),
                             (bytes(50), 2),
@@ -468,7 +468,7 @@ class DiskTest(CollectorTest):
         self.append(row("c2"))  # the next request takes it back first
         self.assertEqual([json.loads(line)["task_id"] for line in self.lines()], ["c2"])
 
-    def test_one_of_many_that_send_the_same_row_at_once_is_told_yes(self):
+    def test_one_of_many_that_send_the_same_row_at_once_is_reported_yes(self):
         said = []
 
         def send():

@@ -187,7 +187,7 @@ class BadFileTest(FolderTest):
         self.everywhere(b" \n\r\n", "bad: empty")
         self.everywhere(b"\0" * 512, "bad: only NUL bytes")
 
-    def test_not_json_is_told_with_line_and_column(self):
+    def test_not_json_is_reported_with_line_and_column(self):
         self.everywhere(b'{"name": "x",\n "cases": [}', "bad: not JSON at line 2 column 12 (")
         self.everywhere(b"hello", "bad: not JSON at line 1 column 1 (")
         self.everywhere(b'{"a": 1}\n{"b": 2}\n', "bad: not JSON at line 2 column 1 (Extra data)")
@@ -359,7 +359,7 @@ class BadArgumentTest(FolderTest):
                      says="cannot write other.jsonl: it is a log, and only a run record")
         self.refused(*self.run_rules(out="other.jsonl"), says="cannot write other.jsonl: it is a log")
 
-    def test_the_version_is_told(self):
+    def test_the_version_is_reported(self):
         self.assertEqual(self.command("--version"), (0, f"harness.py {files.TOOL_VERSION}\n", ""))
 
 
@@ -385,7 +385,7 @@ class BadModuleTest(FolderTest):
         self.assertEqual(record["manifest"]["task"]["sha256"], hashlib.sha256(self.TASK.encode()).hexdigest())
         self.assertEqual(record["manifest"]["graders"], {"same": "1"})
 
-    def test_what_cannot_be_imported_is_told_with_its_own_message(self):
+    def test_what_cannot_be_imported_is_reported_with_its_own_message(self):
         for text, said in (("import no_such_module_here", "No module named 'no_such_module_here'"),
                            ("def", "SyntaxError: invalid syntax"), ("1 / 0", "ZeroDivisionError: division by zero"),
                            ("raise ValueError('set API_KEY\\nfirst')", "ValueError: set API_KEY first"),
@@ -544,7 +544,7 @@ class SealTest(FolderTest):
         with mock.patch.object(logs, "read_bytes", return_value=data):
             return harness.read_log("log.jsonl")
 
-    def test_a_whole_log_is_told_as_such(self):
+    def test_a_whole_log_is_reported_as_such(self):
         self.assertEqual(self.command("check", "log.jsonl"),
                          (0, "log.jsonl: whole and sealed: 6 trials of demo v1 on dev\n", ""))
         self.save("log.jsonl", sealed([header(shard="1/2"), *rows(list(OUTCOMES)[::2])]))
@@ -669,7 +669,7 @@ class ReplayTest(FolderTest):
                "platform": f"Linux {k}", "python": f"3.11.{k}"}
         return self.save(name, sealed([header(shard=f"{k}/{n}", **own | fields), *rows(list(OUTCOMES)[k - 1::n])]))
 
-    def test_verdicts_follow_from_outcomes_and_stand_in_the_case_files_order(self):
+    def test_verdicts_follow_from_outcomes_and_are_in_the_case_files_order(self):
         record = self.record()
         self.assertEqual({(row["case_id"], row["trial"]): row["verdict"] for row in record["results"]}, VERDICTS)
         self.assertEqual([(row["case_id"], row["trial"]) for row in record["results"]],
@@ -699,7 +699,7 @@ class ReplayTest(FolderTest):
         self.save("elsewhere/log.jsonl", demo_log())
         self.assertEqual(self.replayed("elsewhere/log.jsonl"), first)
 
-    def test_a_record_is_told_and_checked_as_sound(self):
+    def test_a_record_is_reported_and_checked_as_sound(self):
         line = "demo v1 on dev: 2 of 6 trials pass, 3 fail, 1 incomplete"
         self.assertEqual(self.command(*self.replay()), (0, f"{line}; wrote out.json\n", ""))
         told = f"out.json: a sound run record: {line}"
@@ -800,7 +800,7 @@ class RunTest(FolderTest):
         self.assertEqual(manifest["splits"], ["heldout"])
         self.assertEqual((manifest["system"]["mode"], manifest["log"]), ("offline", None))
 
-    def test_a_case_set_is_told_as_sound(self):
+    def test_a_case_set_is_reported_as_sound(self):
         self.assertEqual(self.command("check", "cases.json"),
                          (0, "cases.json: a sound case set: 3 cases in dev, 1 cases in heldout\n", ""))
 

@@ -297,6 +297,8 @@ def unpaired_reason(pair: Pair) -> str | None:
     """Return why trials do not pair, by the first case whose sides have other seeds; None where they pair, in order."""
     for case, *sides in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
         left, right = ([trial.seed for trial in trials] for trials in sides)
+        if left == right and None not in left:
+            continue
         if any(trial.reason == ABSENT for trials in sides for trial in trials):
             return f"case {case.id!r:.60} stands on one side only"
         if left != right:

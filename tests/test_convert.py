@@ -729,6 +729,11 @@ class CsvTest(ConvertTest):
         rows = self.rows("table", f"m={path}", *by_input, "--trial", "t")
         self.assertEqual((len({row["task_id"] for row in rows}), [row["seed"] for row in rows]), (1, [1, 2]))
 
+    def test_a_column_explains_the_score(self):
+        rows = self.rows("table", f"m={data('../recipes/deepeval.json')}", "--rows", "testCases", "--input", "input",
+                         "--score", "metricsData.0.score", "--explanation", "metricsData.0.reason")
+        self.assertEqual([row["explanation"] for row in rows], ["It lacks a detail.", "No link."])
+
     def test_lists_of_names_are_rows_of_one_score(self):
         path = self.file("r.json", {"resolved_ids": ["a", "b"], "unresolved_ids": ["c"], "error_ids": []})
         rows = self.rows("table", f"m={path}", "--rows", "resolved_ids=1", "unresolved_ids=0", "--case", "value",

@@ -184,7 +184,7 @@ class Chat:
     schema: Any = None  # facts of the task
     rejection: type[Exception] = NoRejection
     check_answer: Callable[[Any], None]
-    seed_kept = True
+    seed_kept = sends_seed = True
     server: Server
     sent: Callable[[], dict[str, Any]]  # the request without messages and seed; RunError for an option that is none
     ask: Callable[[list[dict[str, str]], int | None], Reply]  # Unavailable where a reply is not whole
@@ -192,7 +192,8 @@ class Chat:
 
     def __init__(self, model: str):
         self.asked = self.name = self.model = model
-        self.options: dict[str, Any] = {}
+        self.options: dict[str, Any] = {}  # of the request
+        self.prices: dict[str, float] = {}
 
     def use_prompt(self, name: str, text: str, fields: Sequence[str] = ()) -> None:
         """Take a prompt: a template where it names one of these fields of the input, else the system message."""
@@ -212,11 +213,15 @@ class Chat:
             if missing := [field for field in self.fields if field not in case.input]:
                 raise RunError(f"case {case.id!r} has no field {missing[0]!r}, and the prompt names it; add it there")
         for key, value in options.items():
-            priced = type(value) in (int, float) and 0 <= value < 1e9
-            if key in PRICES and not priced or key in FIXED and (key, value) != ("seed", None):
+            if key in PRICES and type(value) in (int, float) and 0 <= value < 1e9:
+                self.prices[key] = value
+            elif key == "seed" and value is None:
+                self.sends_seed = False
+            elif key in PRICES + FIXED:
                 raise RunError(f"--system-option {key}: give a price in USD for a million tokens, and none of "
                                f"{', '.join(FIXED)}, which the recorder sets (seed=null sends no seed)")
-        self.options |= options
+            else:
+                self.options[key] = value
         self.sent()  # refuses what it cannot send
 
     def option(self, *names: str) -> Any:
@@ -228,9 +233,8 @@ class Chat:
     def settings(self) -> dict[str, Any]:
         """Return all that decides the replies, as log and record keep it."""
         return {"prompt": self.text, "prompt_sha256": self.text and _sha256(self.text), "fields": list(self.fields),
-                "temperature": self.option("temperature"), "seed_kept": self.seed_kept and "seed" not in self.options,
-                "prices": {key: self.options[key] for key in PRICES if key in self.options},
-                "model": self.facts, "request": self.sent()}
+                "temperature": self.option("temperature"), "seed_kept": self.seed_kept and self.sends_seed,
+                "prices": self.prices, "model": self.facts, "request": self.sent()}
 
     def user_text(self, case_input: dict[str, Any]) -> str:
         """Return the input as a message; raise the task's rejection where it holds nothing."""
@@ -255,14 +259,13 @@ class Chat:
         """
         messages = self.messages(case)
         began = time.monotonic()
-        seed = None if "seed" in self.options else trial_seed(trial, case.id, self.seeds)
-        reply = self.ask(messages, seed)
+        reply = self.ask(messages, trial_seed(trial, case.id, self.seeds) if self.sends_seed else None)
         latency_s = round(time.monotonic() - began, 3)
         metadata = {"server": self.server.name, "reply": reply.text, "latency_s": latency_s, **reply.kept}
         if type(reply.read) is type(reply.written) is int:
             metadata["tokens"] = reply.read + reply.written
-            if any(key in self.options for key in PRICES):
-                price_in, price_out = (self.options.get(key, 0) for key in PRICES)
+            if self.prices:
+                price_in, price_out = (self.prices.get(key, 0) for key in PRICES)
                 metadata["cost_usd"] = round((reply.read * price_in + reply.written * price_out) / 1e6, 9)
         if warning := cut_warning(reply.read, self.option("num_ctx"), messages):
             metadata["warning"] = warning
@@ -342,10 +345,9 @@ class Ollama(Chat):
         top = {"model": self.asked, "stream": False, "think": False, "truncate": False, "format": self.schema}
         options = {"temperature": TEMPERATURE, "num_predict": ANSWER_TOKENS, "num_ctx": CONTEXT_TOKENS}
         for key, value in self.options.items():
-            if key not in (*OLLAMA_TOP, *OLLAMA_OPTIONS, *PRICES, *FIXED):
+            if key not in OLLAMA_TOP + OLLAMA_OPTIONS:
                 raise RunError(f"--system-option {key} is no option of Ollama's; it has {', '.join(OLLAMA_OPTIONS)}")
-            if key not in PRICES + FIXED:
-                (top if key in OLLAMA_TOP else options)[key] = value
+            (top if key in OLLAMA_TOP else options)[key] = value
         return _drop_none(top) | {"options": _drop_none(options)}
 
     def ask(self, messages: list[dict[str, str]], seed: int | None) -> Reply:
@@ -400,14 +402,14 @@ class OpenAI(Chat):
         self.seed_kept = bool(re.fullmatch(r"[^.]*|[0-9.]+|.*:.*|.*\.(local|lan|internal)", self.server.host))
 
     def sent(self) -> dict[str, Any]:
-        given = {key: value for key, value in self.options.items() if key not in PRICES + FIXED}
-        limit = {} if "max_completion_tokens" in given else {"max_tokens": ANSWER_TOKENS}
-        form = given.pop("response_format", "json_schema" if self.schema else None)
+        limit = {} if "max_completion_tokens" in self.options else {"max_tokens": ANSWER_TOKENS}
+        form = self.options.get("response_format", "json_schema" if self.schema else None)
         if form == "json_schema":
             form = {"type": form, form: {"name": "answer", "strict": True, "schema": self.schema}}
         elif isinstance(form, str):
             form = _drop_none({"type": form, "schema": self.schema if form == "json_object" else None})
-        return _drop_none({"model": self.asked, "temperature": TEMPERATURE, **limit, **given, "response_format": form})
+        return _drop_none({"model": self.asked, "temperature": TEMPERATURE, **limit, **self.options,
+                           "response_format": form})
 
     def ask(self, messages: list[dict[str, str]], seed: int | None) -> Reply:
         reply = self.server.request("/chat/completions", self.sent() | _drop_none({"messages": messages, "seed": seed}),

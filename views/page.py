@@ -397,8 +397,8 @@ class _Panel:
     def tables(self) -> str:
         """Return the changed cases, worst first, and those that did not change."""
         marks = ", ".join(map(_mark, TRIAL_MARKS)) + ", other scores as columns of their height" * (not self.passes)
-        legend = (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a tinted column "
-                  "is a pair that differs. Open a case to read it." if self.at_hand else "A comparison does not hold the "
+        legend = (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a pair that "
+                  "differs is tinted. Open a case to read it." if self.at_hand else "A comparison does not hold the "
                   "trials themselves: compare.py --html, or report.py with --runs, shows them here.")
         changed = self.table("Changed cases, worst first", self.changed)
         out = f'<p class="legend">{legend}</p>{changed}{_left_out(self.between)}'

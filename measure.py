@@ -364,25 +364,27 @@ def false_gains(worlds: int, seed: int) -> list[list[str]]:
     def passes(chances: Sequence[float]) -> list[int]:
         return [sum(rng.random() < chance for _ in range(20)) for chance in chances]
 
-    def gain(before: Sequence[int], after: Sequence[int], **declared: Any) -> bool:
+    def seen(what: str, number: int) -> list[tuple[list[int], list[int], decide.Limits]]:
+        """Return what is compared, each baseline and candidate with what is declared."""
+        chances = [rng.choice((0.4, 0.5, 0.6)) for _ in range(SOURCES_A_LOOK * number if what == "looks" else 20)]
+        before = passes(chances)
+        if what == "candidates":
+            return [(before, passes(chances), decide.Limits(among=number)) for _ in range(number)]
+        after = passes(chances)
+        return [(before[:SOURCES_A_LOOK * k], after[:SOURCES_A_LOOK * k], decide.Limits(look=(k, number)))
+                for k in range(1, number + 1)]
+
+    def gain(before: Sequence[int], after: Sequence[int], limits: decide.Limits) -> bool:
         evidence = decide.Evidence([(4, new - old) for old, new in zip(before, after, strict=True)], 5)
-        return decide.holds("better", decide.alone(evidence), decide.Limits(**declared))
+        return decide.holds("better", decide.alone(evidence), limits)
 
     rng, rows = random.Random(seed), []
     for what, number in [*(("looks", n) for n in LOOKS), *(("candidates", n) for n in CANDIDATES)]:
         false: Counter[str] = Counter()
         for _ in range(worlds):
-            chances = [rng.choice((0.4, 0.5, 0.6)) for _ in range(SOURCES_A_LOOK * number if what == "looks" else 20)]
-            before = passes(chances)
-            after = [passes(chances) for _ in range(number if what == "candidates" else 1)]
-            seen: list[tuple[list[int], list[int], dict[str, Any]]]
-            if what == "looks":
-                ends = [(k, SOURCES_A_LOOK * k) for k in range(1, number + 1)]
-                seen = [(before[:end], after[0][:end], {"look": (k, number)}) for k, end in ends]
-            else:
-                seen = [(before, candidate, {"among": number}) for candidate in after]
-            false.update({"plain": any(gain(old, new) for old, new, _ in seen),
-                          "declared": any(gain(old, new, **declared) for old, new, declared in seen)})
+            compared = seen(what, number)
+            false.update({"plain": any(gain(old, new, decide.Limits()) for old, new, _ in compared),
+                          "declared": any(gain(*each) for each in compared)})
         rows.append([f"{number} {what}", *(f"{false[way] / worlds:.1%}" for way in ("plain", "declared")),
                      f"{error(false['plain'], worlds):.1%}"])
     return rows

@@ -46,7 +46,8 @@ def text(value: Number) -> str:
     >>> text(-0.092308), text(0.0012345), text(15.684)
     ('-0.0923', '0.001234', '15.68')
     """
-    return f"{round(float(value), 4) if 0.01 <= abs(value) < 1 else float(value):.4g}"
+    number = float(value)
+    return f"{round(number, 4) if 0.01 <= abs(number) < 1 else number:.4g}"
 
 
 def claim_of(gate: str) -> str:

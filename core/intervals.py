@@ -51,7 +51,7 @@ EVERY_PATTERN = 16           # groups up to which all 2 ** 16 sign patterns are 
 
 # Up to where distributions are counted: some hundredths of a second, and a second for halves, which save several.
 COUNTED_SUMS = 120_000       # additions at once, for up to 10 draws; a sixth for more, which are inverted in less time
-HALVED_DRAWS, HALF_SUMS = 40, 3_000_000
+HALVED_DRAWS, HALF_SUMS, HALF_PLACES = 40, 600_000, 10_000      # what half of the draws may add up to is sorted often
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point without loss
 COUNTED_TOSSES = 1000
 ROUNDED_GROUPS, ROUNDED_STEPS = 60, 20_000      # the values of so many groups are else rounded to so many steps
@@ -265,6 +265,8 @@ class _Halves:
     def __init__(self, kinds: _Ways) -> None:
         self.kinds, self.draws = kinds, sum(kinds.values())
         half = _draws(kinds, self.draws // 2, HALF_SUMS)
+        if len(half) > HALF_PLACES:
+            raise _TooMany
         self.halves = half, _combined(half, kinds, HALF_SUMS) if self.draws % 2 else half
 
     def share(self, t: Fraction, coarse: int = 1) -> Number:

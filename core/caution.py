@@ -20,15 +20,13 @@ Rule = tuple[str, str, str]    # code, message, advice
 ALIKE = 0.95                   # of the cases with the same output, and two trials are nearly one
 
 
-def warnings(comparison: Record, pair: Pair, members: list[int],
-             temperatures: tuple[float | None, float | None] = (None, None)) -> list[Record]:
+def warnings(comparison: Record, pair: Pair, members: list[int]) -> list[Record]:
     """Return [{"code", "message", "advice"}, ...]: whatever could mislead a reader, the readers' own notes last.
 
     comparison holds all other keys of comparison.json. pair is after the missing policy: each score is a number.
-    temperatures of baseline and candidate, None where not known.
     """
     rules = itertools.chain(_size_rules(comparison), _interval_rules(comparison), _missing_rules(comparison),
-                            _trial_rules(comparison, pair, members, temperatures))
+                            _trial_rules(comparison, pair, members))
     return [dict(zip(("code", "message", "advice"), rule, strict=True)) for rule in rules] + pair.notes
 
 
@@ -108,7 +106,7 @@ def _missing_rules(c: Record) -> Iterator[Rule]:
                "record the missing trials; each case weighs the same, and one with fewer is noisier")
 
 
-def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[float | None, ...]) -> Iterator[Rule]:
+def _trial_rules(c: Record, pair: Pair, members: list[int]) -> Iterator[Rule]:
     sides = {"baseline": pair.baseline, "candidate": pair.candidate}
     if any(max(map(len, side.trials)) == 1 for side in pair.sides):
         yield ("one_trial", "there is one trial a case, so a real change and a lucky draw look alike",
@@ -119,7 +117,7 @@ def _trial_rules(c: Record, pair: Pair, members: list[int], temperatures: tuple[
     if _same_outputs(pair):
         yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one cache",
                "check that prompt or model did change, and record again without a cache")
-    for (name, side), temperature in zip(sides.items(), temperatures, strict=True):
+    for (name, side), temperature in zip(sides.items(), pair.temperatures, strict=True):
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
             at = f"at temperature {text(temperature)}" if temperature else "whatever their seeds"
             yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte, {at}: perhaps "

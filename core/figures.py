@@ -354,7 +354,7 @@ def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Record:
         "uneven_trials": trials.uneven_trials(pair), "options": dict(options.given), "must_pass": must_pass or None,
         "decision": decided(data, must_pass), "measures": measure_figures(data),
     }
-    comparison["warnings"] = caution.warnings(comparison, pair, diffs.group_of, pair.temperatures)
+    comparison["warnings"] = caution.warnings(comparison, pair, diffs.group_of)
     return dict(rounded(comparison, places=trials.shown_places(*pair.score_range)))
 
 

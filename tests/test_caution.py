@@ -47,7 +47,8 @@ def long_pair():
 
 class WarningsTest(unittest.TestCase):
     def codes(self, comparison=None, pair=None, temperatures=(0.7, 0.7)):
-        found = caution.warnings(comparison or quiet_comparison(), pair or quiet_pair(), list(range(12)), temperatures)
+        pair = (pair or quiet_pair())._replace(temperatures=temperatures)
+        found = caution.warnings(comparison or quiet_comparison(), pair, list(range(12)))
         for warning in found:
             self.assertEqual(list(warning), ["code", "message", "advice"])
             self.assertTrue(all(warning.values()))

@@ -24,6 +24,7 @@ def warnings(comparison: Record, pair: Pair, members: list[int]) -> list[Record]
     """Return [{"code", "message", "advice"}, ...]: whatever could mislead a reader, the readers' own notes last.
 
     comparison holds all other keys of comparison.json. pair is after the missing policy: each score is a number.
+    members holds the source group of each case.
     """
     rules = itertools.chain(_size_rules(comparison), _interval_rules(comparison), _missing_rules(comparison),
                             _trial_rules(comparison, pair, members))

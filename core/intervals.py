@@ -96,7 +96,7 @@ def _tail(level: Number) -> Fraction:
 # === The seeded stream ================================================================================================
 
 class IndexStream:
-    """Indices from a seed: the very ones that random.Random(seed).randrange(n) gives, about ten times as fast.
+    """Indices from a seed: the very ones that random.Random(seed).randrange(n) gives, several times as fast.
 
     randrange(n) takes the top n.bit_length() bits of one 32-bit word of the generator, and of another word when they
     make n or more. Here one getrandbits gives a block of words, the first word lowest, and never more than indices are

@@ -251,7 +251,7 @@ class ExactIntervalTest(unittest.TestCase):
     def test_grids_fine_and_coarse_tend_to_the_same(self):
         # Tenths are counted or inverted on their grid; with a millionth added to one of them there is none.
         rng = random.Random(6)
-        for n in (9, 11, 60, 700):
+        for n in (9, 60, 700):
             tenths = [rng.randint(-6, 9) * 10 ** 5 for _ in range(n)]
             one, other = (exact_interval(numerators, 10 ** 6).interval for numerators in (
                 tenths, [*tenths[:-1], tenths[-1] + 1]))

@@ -14,6 +14,7 @@ what the server refuses (RunError) stops the run at once.
 
 import base64
 import contextlib
+import email.utils
 import hashlib
 import http.client
 import io
@@ -27,7 +28,7 @@ import urllib.parse
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from core.files import RunError, Timed, decode, parse_json, print_stderr
+from core.files import RunError, Timed, parse_json, print_stderr
 from harness import Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
 
 TEMPERATURE = 1
@@ -79,6 +80,19 @@ def server_address(text: str, variable: str) -> tuple[str, str, str, int, str]:
     number = int(port) if known else {"": 11434, "http": 80, "https": 443}[scheme]
     path = path.rstrip("/")
     return scheme or "http", urllib.parse.unquote(login), host.strip("[]") or "127.0.0.1", number, path and f"/{path}"
+
+
+def retry_seconds(text: str) -> float | None:
+    """Return the seconds that a Retry-After header asks for, as a number or a date; None where it is neither.
+
+    >>> retry_seconds("120"), retry_seconds("Thu, 01 Jan 1970 00:00:00 GMT"), retry_seconds("soon")
+    (120.0, 0.0, None)
+    """
+    if re.fullmatch("[0-9]{1,9}", text):
+        return float(text)
+    with contextlib.suppress(ValueError, TypeError):
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    return None
 
 
 class Server:
@@ -137,22 +151,24 @@ class Server:
             absent = isinstance(error, ABSENT)
             name = f"{self.name}, which {self.variable} names" if absent else self.name
             raise Unavailable(self._secret.sub("***", f"{name}: {reason}"), absent=absent) from None
-        value = None
-        with contextlib.suppress(RunError):
-            value = parse_json(decode(content, self.name), self.name)
+        value, what = None, "no JSON object"
+        try:
+            with contextlib.suppress(RunError):
+                value = parse_json(content.decode(), self.name)
+        except UnicodeDecodeError:
+            what = "not UTF-8"
         wrong = value.get("error") if isinstance(value, dict) else None
         words = wrong.get("message", wrong) if isinstance(wrong, dict) else wrong or content.decode(errors="replace")
         words = self._secret.sub("***", words if isinstance(words, str) else json.dumps(words))
         if response.status in (404, 405) and not known:
             return {}
         if response.status in BUSY and not REFUSED.search(words):
-            pause = response.getheader("Retry-After", "")
-            raise Unavailable(f"{self.name}: {response.status} {words[:200]}",
-                              float(pause) if re.fullmatch("[0-9]{1,9}", pause) else None)
+            pause = retry_seconds(response.getheader("Retry-After", ""))
+            raise Unavailable(f"{self.name}: {response.status} {words[:200]}", pause)
         if response.status != 200:
             raise RunError(f"{self.name}{path} answers {response.status}: {words[:300]}; correct model, options or key")
         if not isinstance(value, dict) or wrong is not None:
-            what = "an error" if isinstance(value, dict) else "no JSON object"
+            what = what if wrong is None else "an error"
             raise Unavailable(f"{self.name}: a reply that is {what}: {words[:200]!r}")
         return value
 

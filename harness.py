@@ -157,7 +157,10 @@ def check_cases(case_set: CaseSet, task: Task, where: str) -> None:
 def _source(name: str) -> bytes:
     """Return the source of the module that a name would import; nothing of it is run. Raises RunError for none."""
     _see_working_folder()
-    spec = importlib.machinery.PathFinder.find_spec(name) if name.isidentifier() else None
+    folders, spec = None, None
+    for end, part in enumerate(parts := name.split("."), start=1):
+        spec = importlib.machinery.PathFinder.find_spec(".".join(parts[:end]), folders) if part.isidentifier() else None
+        folders = list(spec.submodule_search_locations or ()) if spec else []
     if spec is None or not spec.origin or not spec.origin.endswith(".py"):
         raise RunError(f"cannot import the task {name!r}: there is no source file of it; "
                        "name a Python module of this folder, without .py")
@@ -259,7 +262,8 @@ def configure(system: Any, task: Task, cases: Sequence[Case], prompt: str | None
 def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
     """Return the outcome of one trial: {"output" or "error", "metadata"}, as JSON holds it.
 
-    A rejection or a reply without an answer is an outcome; any other exception is the system's bug and goes through.
+    A rejection or a reply without an answer is an outcome; any other exception is the system's bug and goes through:
+    an exit or an OSError inside another, or they would pass for those of the command.
     """
     try:
         output, metadata = system.respond(case, trial)
@@ -268,6 +272,8 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
         kind = "Rejection" if isinstance(error, task.rejection) else type(error).__name__
         metadata = getattr(error, "metadata", {})
         outcome = {"error": {"type": kind, "message": str(error)}, "metadata": metadata}
+    except (OSError, SystemExit) as error:
+        raise RuntimeError(f"the system {system.name} failed on case {case.id!r} trial {trial}") from error
     if not isinstance(metadata, dict):
         raise RunError(f"the system {system.name} returns metadata {metadata!r:.60}, not an object; correct the system")
     return dict(json.loads(json_line(outcome)))
@@ -458,16 +464,17 @@ def read_record(path: str) -> dict[str, Any]:
     return dict(expect("a run record", data, path, f"make one {advice}"))
 
 
-def check_record(record: dict[str, Any], where: str, case_set: CaseSet) -> None:
+def check_record(record: dict[str, Any], where: str, case_set: CaseSet | None) -> None:
     """Raise RunError unless a record holds together.
 
-    It was made with this case set, holds each trial once, verdicts follow from graders, and the summary from the rows.
+    It holds each trial once, verdicts follow from graders, and the summary from the rows. With a case set it was made
+    with that, and a rejection passes where the case expects one, only there.
     """
     _check_manifest(record, where, case_set)
     _check_results(record, where, case_set)
 
 
-def _check_manifest(record: dict[str, Any], where: str, case_set: CaseSet) -> None:
+def _check_manifest(record: dict[str, Any], where: str, case_set: CaseSet | None) -> None:
     check_fields(record, {"manifest": TABLE, "summary": TABLE, "results": LIST}, where)
     manifest = record["manifest"]
     if manifest.get("record_version") != RECORD_VERSION:
@@ -476,38 +483,50 @@ def _check_manifest(record: dict[str, Any], where: str, case_set: CaseSet) -> No
     check_run(manifest, MANIFEST, f"{where}: manifest")
     for log in [*filter(None, [manifest.get("log")]), *(manifest.get("shards") or ())]:
         check_fields(log, NAMED, f"{where}: manifest: log")
-    _refuse_other(manifest, "case_set", case_set.name, case_set.sha256, where)
+    if case_set:
+        _refuse_other(manifest, "case_set", case_set.name, case_set.sha256, where)
 
 
-def _check_results(record: dict[str, Any], where: str, case_set: CaseSet) -> None:
+def _check_results(record: dict[str, Any], where: str, case_set: CaseSet | None) -> None:
     manifest = record["manifest"]
-    cases = {case.id: case for case in case_set.of(manifest["splits"])}
+    cases = {case.id: case for case in case_set.of(manifest["splits"])} if case_set else None
     trials: dict[TrialKey, dict[str, Any]] = {}
+    seeds: dict[tuple[str, int], int] = {}
     for number, row in enumerate(record["results"], start=1):
         here = f"{where}: result {number}"
         check_outcome(row, ROW, here)
-        if row["case_id"] in cases:
-            _check_verdict(row, cases[row["case_id"]], manifest["graders"], here)
+        if cases is None or row["case_id"] in cases:
+            _check_verdict(row, cases[row["case_id"]] if cases else None, manifest, here)
         add_trial(trials, row, here, "replay the log again")
-    check_trials(trials, list(cases), manifest["trials"], where)
+        seed = row.get("seed")
+        if seed is not None and seeds.setdefault((row["case_id"], seed), row["trial"]) != row["trial"]:
+            raise RunError(f"{here}: case {row['case_id']!r} has seed {seed} in two trials; replay the log again")
+    case_ids = dict.fromkeys(case_id for case_id, _ in trials) if cases is None else cases
+    check_trials(trials, list(case_ids), manifest["trials"], where)
     if record["summary"] != summarize(record["results"]):
         raise RunError(f"{where}: the summary does not follow from the results; replay the log again")
 
 
-def _check_verdict(row: dict[str, Any], case: Case, graders: Collection[str], where: str) -> None:
-    """Raise RunError unless a row's verdict follows from its graders, and a rejection from what the case expects."""
-    graded = row["graders"]
-    fixed = _graded_without_task(case.expected, row, "rejection" in graders)
-    expected = {name: graded[name] for name in graded if name != "rejection"} if fixed is None else fixed
-    if row["verdict"] != verdict_of(expected) or graded != expected:
-        raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(expected)!r} "
+def _check_verdict(row: dict[str, Any], case: Case | None, manifest: dict[str, Any], where: str) -> None:
+    """Raise RunError unless a row's verdict follows from its graders, and a rejection from what the case expects.
+
+    Where the case is not known, what it expects of a rejection is taken from the row.
+    """
+    graded, graders = row["graders"], manifest["graders"]
+    rejects = graded.get("rejection") or "rejection" in graded and "error" not in row
+    expected = case.expected if case else REJECTED if rejects else {}
+    fixed = _graded_without_task(expected, row, "rejection" in graders)
+    asked = {name: graded[name] for name in graded if name != "rejection"} if fixed is None else fixed
+    if row["verdict"] != verdict_of(asked) or graded != asked:
+        raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(asked)!r} "
                        f"({graded!r:.80}); replay the log again")
     if not all(name in graders and isinstance(value, bool) for name, value in graded.items()):
         raise RunError(f"{where}: graders {graded!r:.80} are not of the manifest's, each true or false; "
                        "replay the log again")
-    if row["split"] != case.split:
-        raise RunError(f"{where}: split {row['split']!r:.40}, and case {case.id!r} is of {case.split}; "
-                       "replay the log again")
+    splits = [case.split] if case else manifest["splits"]
+    if row["split"] not in splits:
+        raise RunError(f"{where}: split {row['split']!r:.40}, and case {row['case_id']!r:.60} is of "
+                       f"{' or '.join(splits)}; replay the log again")
 
 
 def refuse_unlike_runs(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet,
@@ -629,11 +648,12 @@ def cmd_check(args: argparse.Namespace) -> None:
                 f"on {' '.join(log.header['splits'])}" + (f", shard {shard}" if shard else "")
                 + _extended(log.header))
     elif kind == "a run record":
-        if not args.cases:
-            raise RunError(f"{args.file} is a run record; give the case set it was made with, --cases FILE")
         record = read_record(args.file)
-        check_record(record, args.file, load_cases(args.cases))
+        check_record(record, args.file, load_cases(args.cases) if args.cases else None)
+        rejected = sum("rejection" in row["graders"] for row in record["results"])
         text = f"a sound run record: {format_counts(record)}" + _extended(record["manifest"])
+        if rejected and not args.cases:
+            text += f"; {rejected} rejections not checked against a case set, give --cases"
     else:
         case_set = load_cases(args.file)
         check_cases(case_set, load_task(args.task), args.file)

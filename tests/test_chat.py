@@ -476,7 +476,7 @@ class TroubleTest(ChatTest):
             self.raised(Unavailable, self.respond, (status, words.encode()))
 
     def test_the_pause_that_a_server_asks_for_goes_with_it(self):
-        for value, seconds in (("7", 7.0), ("Thu, 01 Jan 1970 00:00:00 GMT", None), ("soon", None), ("-1", None),
+        for value, seconds in (("7", 7.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("soon", None), ("-1", None),
                                ("", None),
                                ("9" * 400, None)):
             self.server.always = (429, {"error": "slow down"}, f"Retry-After: {value}")
@@ -510,7 +510,7 @@ class TroubleTest(ChatTest):
                            (ollama(done=1), "not whole"),
                            ({"message": {"content": "se"}}, "not whole"), ({"done": True}, "not whole"),
                            (ollama(None), "not whole"), ({"message": "billing", "done": True}, "not whole"),
-                           ((200, b'{"message": {"content": "caf\xe9"}, "done": true}'), "no JSON object")):
+                           ((200, b'{"message": {"content": "caf\xe9"}, "done": true}'), "not UTF-8")):
             with self.subTest(body):
                 self.assertIn(said, self.raised(Unavailable, self.respond, body))
         for body in ({}, {"choices": []}, {"choices": 7}, {"choices": [{"message": {"content": "a"}}]},

@@ -31,11 +31,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from core import decide
-from core import files
+from core import decide, files, trial_logs, trials
 import harness
-from core import trial_logs
-from core import trials
 from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
 from core.options import CHOICES, DEFAULTS, parse_options
@@ -102,8 +99,8 @@ def build_parser() -> argparse.ArgumentParser:
                       help="trial log, of one side or both; repeatable")
     what.add_argument("--score-range", nargs=2, metavar=("LOW", "HIGH"), help="of trial logs (default: 0 1)")
     what.add_argument("--missing", choices=CHOICES["missing"], metavar="POLICY",
-                      help="unscored: refuse (default), drop, or zero")
-    what.add_argument("--skip-broken-lines", action="store_true", help="list such lines of a trial log")
+                      help="unscored trials: refuse (default), drop or zero")
+    what.add_argument("--skip-broken-lines", action="store_true", help="leave them out of a trial log, and list them")
     what.add_argument("--ignore-input", action="store_true", help="pair by task_id though inputs differ")
     what.add_argument("--tag", action="append", dest="tags", metavar="NAME", help="slice by this tag only; repeatable")
     decision = parser.add_argument_group("the decision; declare it before you look")
@@ -114,15 +111,15 @@ def build_parser() -> argparse.ArgumentParser:
                           help="slice that passes all trials; repeatable")
     decision.add_argument("--look", metavar="K/N", help="K-th of N planned looks, N from 2 to 10")
     decision.add_argument("--among", metavar="M", help="one of M candidates for this baseline")
-    decision.add_argument("--plan", metavar="H", help="say what an interval of +-H would need")
-    decision.add_argument("--seed", help=f"of whatever is sampled ({SEED})")
+    decision.add_argument("--plan", metavar="H", help="say what an interval of +-H would take")
+    decision.add_argument("--seed", help=f"of the intervals that are sampled ({SEED})")
     out = parser.add_argument_group("what comes out, beside the one line")
     out.add_argument("--out", metavar="FILE", help="write comparison.json")
-    out.add_argument("--json", action="store_true", help="print that in place of the line")
+    out.add_argument("--json", action="store_true", help="print comparison.json in place of the line")
     out.add_argument("--table", action="store_true", help="print all of it as text")
     out.add_argument("--markdown", metavar="FILE", help="write a pull request comment")
     out.add_argument("--html", metavar="FILE", help="write one self-contained page")
-    out.add_argument("--check", metavar="FILE", help="nothing but: does this one come out again?")
+    out.add_argument("--check", metavar="FILE", help="only check that this one comes out again")
     return parser
 
 
@@ -225,8 +222,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.table or args.markdown or args.html:
         write_reports(args, comparison, pair, manifests)
     sys.stdout.flush()  # the result stands before the warnings about it
-    told = [] if args.table else comparison["warnings"]  # the table has told them
-    for line in (*verdict_lines(comparison), *(f"warning: {row['message']}; {row['advice']}" for row in told)):
+    shown = [] if args.table else comparison["warnings"]  # a table holds them
+    for line in (*verdict_lines(comparison), *(f"warning: {row['message']}; {row['advice']}" for row in shown)):
         files.print_stderr(line)
     decision = comparison["decision"]
     return 0 if decision["gate_met"] is not False else 3 if decision["gate_contradicted"] else 4

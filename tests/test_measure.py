@@ -184,8 +184,8 @@ class CommandTest(unittest.TestCase):
     def test_made_runs_have_the_shape_that_was_asked_for(self):
         with tempfile.TemporaryDirectory() as folder:
             measure.make_runs(folder, 50)
-            case_set, *records = (read(os.path.join(folder, name)) for read, name in (
-                (harness.load_cases, "cases.json"), (harness.read_record, "old.json"), (harness.read_record, "new.json")))
+            case_set = harness.load_cases(os.path.join(folder, "cases.json"))
+            records = [harness.read_record(os.path.join(folder, name)) for name in ("old.json", "new.json")]
             log = trial_logs.read_trial_logs([(None, os.path.join(folder, "trials.jsonl"))], "old", "new")
         harness.refuse_unlike_runs(*records, case_set)
         self.assertEqual([len(record["results"]) for record in records], [250, 250])

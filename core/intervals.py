@@ -453,6 +453,7 @@ def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
 
 @functools.lru_cache(maxsize=4)                         # an interval and its picture ask for the same
 def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Halves:
+    """Return the distribution: counted if that is little work, in halves if a few sizes differ, else inverted."""
     kinds, draws = dict(times), sum(count for _, count in times)
     with contextlib.suppress(_TooMany):
         return _Counted(_draws(kinds, draws, COUNTED_SUMS if draws <= 10 else COUNTED_SUMS // 6))

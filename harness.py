@@ -157,8 +157,8 @@ def check_cases(case_set: CaseSet, task: Task, where: str) -> None:
 def _source(name: str) -> bytes:
     """Return the source of the module that a name would import; nothing of it is run. Raises RunError for none."""
     _see_working_folder()
-    folders, spec = None, None
-    for end, part in enumerate(parts := name.split("."), start=1):
+    folders, spec, parts = None, None, name.split(".")
+    for end, part in enumerate(parts, start=1):
         spec = importlib.machinery.PathFinder.find_spec(".".join(parts[:end]), folders) if part.isidentifier() else None
         folders = list(spec.submodule_search_locations or ()) if spec else []
     if spec is None or not spec.origin or not spec.origin.endswith(".py"):

@@ -52,6 +52,7 @@ EVERY_PATTERN = 16           # groups up to which all 2 ** 16 sign patterns are 
 # Up to where distributions are counted: some hundredths of a second, and a second for halves, which save several.
 COUNTED_SUMS = 120_000       # additions at once, for up to 10 draws; a sixth for more, which are inverted in less time
 HALVED_DRAWS, HALF_SUMS, HALF_PLACES = 40, 600_000, 10_000      # what half of the draws may add up to is sorted often
+ONE_SIZE_DRAWS = 11          # of sources that have one size, up to which that takes less time than inverting
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point without loss
 COUNTED_TOSSES = 1000
 ROUNDED_GROUPS, ROUNDED_STEPS = 60, 20_000      # the values of so many groups are else rounded to so many steps
@@ -234,6 +235,7 @@ def _heights(kinds: _Ways, t: Fraction) -> Counter[int]:
 class _Counted:
     """The distribution of a mean of draws, from in how many ways they add up."""
     exact = True
+    roughly: tuple[int, ...] = (1,)                        # as _end takes them
 
     def __init__(self, ways: _Ways) -> None:
         # Two means that one float cannot tell apart are one: they differ by less than any figure shows.
@@ -246,7 +248,7 @@ class _Counted:
         size, total = self.places[bisect_left(self.running, share * self.running[-1])]
         return Fraction(total, size)
 
-    def share(self, t: Fraction) -> Fraction:
+    def share(self, t: Fraction, coarse: int = 1) -> Fraction:
         """Return P(mean <= t)."""
         at = bisect_right(self.means, float(t))
         return Fraction(self.running[at - 1] if at else 0, self.running[-1])
@@ -459,7 +461,7 @@ def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Ha
         return _Counted(_draws(kinds, draws, COUNTED_SUMS if draws <= 10 else COUNTED_SUMS // 6))
     inverted = _Inverted(kinds)
     with contextlib.suppress(_TooMany):
-        if draws <= HALVED_DRAWS and not inverted.one_size:
+        if draws <= (ONE_SIZE_DRAWS if inverted.one_size else HALVED_DRAWS):
             return _Halves(kinds)
     return inverted
 
@@ -504,7 +506,7 @@ def exact_distribution(numerators: Sequence[int], unit: int, bins: int = 40) -> 
     count = (min(n * max(numerators), total + math.floor(reach)) - first) // step + 1
     wide = -(-count // bins)
     edges = [Fraction(2 * (first + i * wide * step) - step, 2 * n) for i in range(-(-count // wide) + 1)]
-    shares = [found.share(edge) for edge in edges]
+    shares = [found.share(edge, found.roughly[0]) for edge in edges]        # as roughly as a picture may be
     return Distribution(float(edges[0] / unit), wide * step / (n * unit),
                         [max(0.0, float(after - before)) for before, after in itertools.pairwise(shares)])
 

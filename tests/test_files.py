@@ -1,6 +1,7 @@
 """Is a file written whole or not at all, and does a command tell its errors and nothing else?"""
 
 import ast
+import concurrent.futures
 import contextlib
 import doctest
 import errno
@@ -249,6 +250,12 @@ def python(*command, unbuffered, shell=":", **options):
                           **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options)
 
 
+def both_at_once(work, values):
+    """Return work(value) of each value, two at a time."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, values))
+
+
 class EndTest(unittest.TestCase):
     """The exit status of a whole process, whatever its streams are and whether Python buffers them or not."""
 
@@ -256,9 +263,8 @@ class EndTest(unittest.TestCase):
         """Return [status, stdout, stderr] of each (what, text, stdout, stderr), in both modes; a stream may be a path,
         "gone" for a pipe without a reader, or None."""
         found = []
-        for unbuffered in (False, True):
-            done = python("-W", "error", "-c", ENDS, json.dumps(runs),
-                          unbuffered=unbuffered)
+        for done in both_at_once(lambda unbuffered: python("-W", "error", "-c", ENDS, json.dumps(runs),
+                                                           unbuffered=unbuffered), (False, True)):
             self.assertEqual(done.stderr, "")
             found += zip(runs, json.loads(done.stdout))
         return found
@@ -285,15 +291,17 @@ class EndTest(unittest.TestCase):
 
     def test_streams_that_were_closed_are_as_if_nobody_read_them(self):
         ways = "exec >&-", "exec 2>&-", "exec >&- 2>&-", "exec <&- >&- 2>&-"
-        for closed, unbuffered in zip(ways, itertools.cycle((False, True))):
-            for option, status in (("--version", 0), ("--nonsense", 2)):
-                done = python("plan.py", option, unbuffered=unbuffered, shell=closed)
-                self.assertEqual(done.returncode, status, (closed, option, done))
+        runs = [(closed, unbuffered, *option) for closed, unbuffered in zip(ways, itertools.cycle((False, True)))
+                for option in (("--version", 0), ("--nonsense", 2))]
+        for (_, _, _, status), done in zip(runs, both_at_once(
+                lambda run: python("plan.py", run[2], unbuffered=run[1], shell=run[0]), runs)):
+            self.assertEqual(done.returncode, status, done)
 
     def test_each_command_ends_there(self):
-        for name, unbuffered in zip(ENTRIES, itertools.cycle((False, True))):
-            with self.subTest(name), open("/dev/full", "w") as full:
-                self.assertEqual(python(name, "--nonsense", unbuffered=unbuffered, stderr=full).returncode, 2)
+        with open("/dev/full", "w") as full:
+            ends = both_at_once(lambda run: python(run[0], "--nonsense", unbuffered=run[1], stderr=full).returncode,
+                                zip(ENTRIES, itertools.cycle((False, True))))
+        self.assertEqual(ends, [2] * len(ENTRIES))
 
     def test_a_working_folder_that_was_removed_is_one_error_line(self):
         done = python(os.path.join(HERE, "harness.py"), "check", "x", unbuffered=False,

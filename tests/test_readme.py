@@ -15,6 +15,7 @@ top to its end, and each command must print what stands below it. The first line
 
 import argparse
 import ast
+import atexit
 import collections
 import concurrent.futures
 import functools
@@ -112,6 +113,11 @@ def run_pages(texts):
         yield from pool.map(run_page, texts)
 
 
+def texts():
+    """Return the pages that hold commands, by name, the files' openings as one of them."""
+    return {**{name: read(name) for name in pages()}, "the files' openings": openings()}
+
+
 def parsers(name):
     """Return the parser of a command of the project and those of its verbs, as (how it is called, parser) pairs."""
     top = importlib.import_module(name).build_parser()
@@ -125,8 +131,8 @@ def options(name):
     return {option for _, parser in parsers(name) for action in parser._actions for option in action.option_strings}
 
 
-HAVE_SIDES = ((), ("logs",), ("incomplete",), ("consistency",), ("shared_luck",))  # below them stand both sides alike
-NAMED_BY_DATA = (("measures",), ("slices",), ("slices", "TAG"), ("incomplete", "SIDE", "reasons"))  # keys out of the data
+HAVE_SIDES = ((), ("logs",), ("incomplete",), ("consistency",), ("shared_luck",))  # below them both sides are alike
+NAMED_BY_DATA = (("measures",), ("slices",), ("slices", "TAG"), ("incomplete", "SIDE", "reasons"))  # keys from data
 
 
 def key_paths(value, path=()):
@@ -174,8 +180,7 @@ class ManualTest(unittest.TestCase):
         self.assertRegex(printed, re.compile(rf"\A{'.*'.join(map(re.escape, parts))}\Z", re.DOTALL))
 
     def test_commands_give_what_is_printed_below_them(self):
-        names = [*pages(), "the files' openings"]
-        for name, blocks in zip(names, run_pages([*map(read, pages()), openings()]), strict=True):
+        for name, blocks in AHEAD.results() if AHEAD else zip(texts(), run_pages(texts().values()), strict=True):
             for command, shown, printed in (result for _, results in blocks for result in results):
                 with self.subTest(f"{name}: {command}"):
                     self.assert_shown(printed, shown)
@@ -216,11 +221,12 @@ class ManualTest(unittest.TestCase):
             self.assertEqual(imported.intersection(modules[place + 1:]), set(), name)
 
     def test_the_way_of_a_score_names_what_is_there(self):
-        folders = {"trials": "core.", "trial_logs": "core.", "figures": "core.", "decide": "core.", "caution": "core.", "words": "views."}
+        folders = dict.fromkeys(("trials", "trial_logs", "figures", "decide", "caution"), "core.") | {"words": "views."}
         named = re.findall(r"`(\w+)\.(\w+)`", read("docs/house.md").split("## The way of a score")[1])
         for module, name in named:
             if name not in ("json", "md"):
-                self.assertTrue(hasattr(importlib.import_module(folders.get(module, "") + module), name), (module, name))
+                found = importlib.import_module(folders.get(module, "") + module)
+                self.assertTrue(hasattr(found, name), (module, name))
 
     def test_each_key_of_a_comparison_is_explained_once(self):
         comparisons = []
@@ -259,9 +265,30 @@ class HelpTest(unittest.TestCase):
                         self.assertLessEqual(len(parser.format_help().splitlines()), SCREEN_LINES)
 
 
+class Ahead:
+    """A process that runs all pages while other tests run, as that takes a quarter of the suite's time."""
+
+    def __init__(self):
+        self.file = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([sys.executable, "-m", "tests.test_readme", "--results"], stdout=self.file,
+                                        cwd=HERE)
+        atexit.register(self.process.kill)
+
+    def results(self):
+        """Return [[name, what run_page returns], ...]."""
+        self.process.wait()
+        self.file.seek(0)
+        return json.loads(self.file.read())
+
+
+AHEAD = None
+
+
 def load_tests(loader, tests, pattern):
+    global AHEAD
     import doctest
     tests.addTests(doctest.DocTestSuite(sys.modules[__name__]))
+    AHEAD = Ahead()
     return tests
 
 
@@ -279,4 +306,9 @@ def update():
 
 
 if __name__ == "__main__":
-    update() if "--update" in sys.argv else unittest.main()
+    if "--results" in sys.argv:
+        print(json.dumps(list(zip(texts(), run_pages(texts().values()), strict=True))))
+    elif "--update" in sys.argv:
+        update()
+    else:
+        unittest.main()

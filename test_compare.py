@@ -462,7 +462,7 @@ class CommandTest(unittest.TestCase):
     def test_nothing_that_decides_depends_on_the_seed(self):
         rng = random.Random(2)
         log = self.rows(*((config, f"c{i}", 0, rng.random(), {"cluster": f"s{i // 2}", "tags": {"t": "ab"[i % 2]}})
-                          for config in ("old", "new") for i in range(26)))
+                          for config in ("old", "new") for i in range(60)))
         found = []
         for seed in ("0", "7"):
             self.command("old", "new", "--trials", log, "--seed", seed, "--margin", "0.1", "--out", self.path("c.json"))

@@ -107,9 +107,9 @@ def run_page(text):
     return done
 
 
-def run_pages(texts):
+def run_pages(texts, at_once=AT_ONCE):
     """Yield what run_page returns for each text, a few at the same time."""
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         yield from pool.map(run_page, texts)
 
 
@@ -272,7 +272,12 @@ class Ahead:
         self.file = tempfile.TemporaryFile()
         self.process = subprocess.Popen([sys.executable, "-m", "tests.test_readme", "--results"], stdout=self.file,
                                         cwd=HERE)
-        atexit.register(self.process.kill)
+        atexit.register(self.stop)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.file.close()
 
     def results(self):
         """Return [[name, what run_page returns], ...]."""
@@ -307,7 +312,7 @@ def update():
 
 if __name__ == "__main__":
     if "--results" in sys.argv:
-        print(json.dumps(list(zip(texts(), run_pages(texts().values()), strict=True))))
+        print(json.dumps(list(zip(texts(), run_pages(texts().values(), 1), strict=True))))
     elif "--update" in sys.argv:
         update()
     else:

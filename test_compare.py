@@ -122,7 +122,7 @@ class PublishedTest(unittest.TestCase):
         for seed in range(50):
             # Drawn as a sample even where the exact interval could be had: that is what the seed would decide.
             stream = intervals.IndexStream(seed)
-            means = sorted(Fraction(sum(groups[g][1] for g in draw), sum(groups[g][0] for g in draw) * unit)
+            means = sorted(sum(groups[g][1] for g in draw) / (sum(groups[g][0] for g in draw) * unit)
                            for draw in (stream.indices(len(groups), len(groups)) for _ in range(intervals.RESAMPLES)))
             ends.add(means[intervals.RESAMPLES // 40] > 0)
             if len(ends) == 2:

@@ -53,8 +53,9 @@ def decide_on(groups, unit=1, lost=1, gained=1, **limits):
 
 def subset_interval(groups, unit, level):
     """Return the sign-flip interval from every non-empty subset of groups; None where there is none."""
-    means = sorted(Fraction(sum(s for _, s in chosen), sum(n for n, _ in chosen) * unit)
-                   for size in range(1, len(groups) + 1) for chosen in itertools.combinations(groups, size))
+    means = sorted((Fraction(sum(s for _, s in chosen), sum(n for n, _ in chosen) * unit)
+                    for size in range(1, len(groups) + 1) for chosen in itertools.combinations(groups, size)),
+                   key=float)
     position = math.floor((1 - level) / 2 * 2 ** len(groups))
     return (means[position - 1], means[-position]) if position else None
 

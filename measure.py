@@ -5,8 +5,8 @@
 
     | cases | read from   | processor s | MB | times Python's start | times json.loads |
     |-------|-------------|-------------|----|----------------------|------------------|
-    | 44    | run records | 0.286       | 25 | 5.82                 | 141              |
-    | 44    | a trial log | 0.294       | 24 | 5.99                 | 126              |
+    | 44    | run records | 0.431       | 25 | 7.93                 | 113              |
+    | 44    | a trial log | 0.326       | 24 | 6                    | 71.6             |
     ...
 
 `speed` times compare.py on synthetic runs beside Python's own start and a plain json.loads of the same rows, and single

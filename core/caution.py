@@ -53,6 +53,9 @@ def _size_rules(c: Record) -> Iterator[Rule]:
         yield ("large_design_effect", f"variants of one message rise and fall together, so these {cases} cases count "
                f"as about {max(1, round(cases / effect))}", "use the interval by source; add new messages, not more "
                "variants")
+    if c["overall"]["baseline"] == c["score_range"][0]:
+        yield ("nothing_to_lose", "the baseline has the lowest score in every case, so these cases cannot show a loss",
+               "do not rely on \"not worse\"; add cases that the baseline passes")
     if c["nothing_moved"]:
         yield ("nothing_moved", f"no case changed, yet up to {text(100 * c['nothing_moved']['excluded_share'])}% of "
                f"all {unit}s may change", "do not call the two the same: " + "declare --margin, " * (

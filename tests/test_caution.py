@@ -23,9 +23,10 @@ def quiet_comparison():
     """Return what warnings reads of a comparison that deserves none."""
     flip = {"interval_95": [0.1, 0.3], "method": "exact, 512 sign patterns", "groups": 9}
     part = {"exact_interval_95": [0.1, 0.3], "adjusted_p_value": 0.01, "same_cases_as": []}
-    return {"overall": {"cases": 40, "better": 20, "worse": 5, "same": 15, "exact_interval_95": [0.1, 0.3],
-                        "exact_method": "exact, grid of 1/5", "source_cluster_method": "exact over 24310 draws",
-                        "source_sign_flip": flip},
+    return {"score_range": [0, 1],
+            "overall": {"cases": 40, "baseline": 0.4, "better": 20, "worse": 5, "same": 15,
+                        "exact_interval_95": [0.1, 0.3], "exact_method": "exact, grid of 1/5",
+                        "source_cluster_method": "exact over 24310 draws", "source_sign_flip": flip},
             "slices": {"language": {"en": dict(part), "es": dict(part)}}, "slices_compared": 2,
             "excluded": [], "uneven_trials": [], "nothing_moved": None, "sources": [{"cases": 4}] * 9,
             "decision": {"unit": "source", "sources_for_level": 6, "margin": 0},
@@ -63,6 +64,7 @@ class WarningsTest(unittest.TestCase):
             ("few_groups", "overall.source_sign_flip.groups", 5),
             ("few_cases", "overall.cases", 9),
             ("no_sources", "decision.unit", "case"),
+            ("nothing_to_lose", "overall.baseline", 0),
             ("large_design_effect", "variance.design_effect", 2.4),
             ("nothing_moved", "nothing_moved", {"groups": 9, "excluded_share": 0.28}),
             ("degenerate_interval", "overall.exact_interval_95", [0.2, 0.2]),

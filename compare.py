@@ -123,22 +123,20 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> tuple[Pair, list[dict[str, Any]]]:
-    """Return the two runs that the command names, and the manifests of run records."""
+def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> Pair:
+    """Return the two runs that the command names."""
     names = args.baseline, args.candidate
     if args.trials:
-        return trial_logs.read_trial_logs(args.trials, *names, reading), []
+        return trial_logs.read_trial_logs(args.trials, *names, reading)
     case_set = harness.load_cases(args.cases)
-    baseline, candidate = (harness.read_run(name, case_set, args.cases) for name in names)
-    manifests = [baseline["manifest"], candidate["manifest"]]
+    pair = trials.from_records((harness.read_run(name, case_set, args.cases) for name in names), case_set, names)
     if args.task:
-        for name, manifest in zip(names, manifests, strict=True):
+        for name, manifest in zip(names, pair.manifests, strict=True):
             harness.load_task(args.task, manifest, name)
-    harness.refuse_unlike_runs(baseline, candidate, case_set, names)
-    return trials.from_records(baseline, candidate, case_set), manifests
+    return pair
 
 
-def write_reports(args: argparse.Namespace, comparison: dict[str, Any], pair: Pair, manifests: list[Any]) -> None:
+def write_reports(args: argparse.Namespace, comparison: dict[str, Any], pair: Pair) -> None:
     """Write what --table, --markdown and --html ask for."""
     from views import page, text, words  # only here: a plain comparison starts faster without them
 
@@ -150,7 +148,7 @@ def write_reports(args: argparse.Namespace, comparison: dict[str, Any], pair: Pa
     if args.markdown:
         files.write("a Markdown report", args.markdown, text.story_markdown(story))
     if args.html:
-        files.write("a page", args.html, page.html_report(comparison, pair, manifests))
+        files.write("a page", args.html, page.html_report(comparison, pair))
 
 
 def first_difference(saved: Any, fresh: Any, place: str = "") -> str:
@@ -180,8 +178,7 @@ def check(args: argparse.Namespace) -> int:
         options = parse_options(saved["options"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.check}: options: {error}; make it again with compare.py --out") from None
-    pair, _ = read_pair(args, options.reading)
-    fresh = json.loads(format_json(compare_pair(pair, options)))
+    fresh = json.loads(format_json(compare_pair(read_pair(args, options.reading), options)))
     difference = first_difference(saved | {"tool_version": fresh["tool_version"]}, fresh)
     if difference:
         raise files.RunError(f"{args.check} and what comes out now differ in {difference}; find out which was "
@@ -213,14 +210,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     outputs = [("a comparison", args.out), ("a Markdown report", args.markdown), ("a page", args.html)]
     files.check_outputs(outputs, inputs)
     files.STAGES.enter("reading the runs")
-    pair, manifests = read_pair(args, options.reading)
+    pair = read_pair(args, options.reading)
     files.STAGES.enter("computing the figures")
     comparison = compare_pair(pair, options)
     if args.out:
         files.write("a comparison", args.out, format_json(comparison))
     print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")
     if args.table or args.markdown or args.html:
-        write_reports(args, comparison, pair, manifests)
+        write_reports(args, comparison, pair)
     sys.stdout.flush()  # the result stands before the warnings about it
     shown = [] if args.table else comparison["warnings"]  # a table holds them
     for line in (*verdict_lines(comparison), *(f"warning: {row['message']}; {row['advice']}" for row in shown)):

@@ -470,11 +470,12 @@ def check_record(record: dict[str, Any], where: str, case_set: CaseSet | None) -
     It holds each trial once, verdicts follow from graders, and the summary from the rows. With a case set it was made
     with that, and a rejection passes where the case expects one, only there.
     """
-    _check_manifest(record, where, case_set)
-    _check_results(record, where, case_set)
+    check_manifest(record, where, case_set)
+    check_results(record, where, case_set)
 
 
-def _check_manifest(record: dict[str, Any], where: str, case_set: CaseSet | None) -> None:
+def check_manifest(record: dict[str, Any], where: str, case_set: CaseSet | None) -> dict[str, Any]:
+    """Return the manifest of a record; raise RunError where it is not whole, or of another case set."""
     check_fields(record, {"manifest": TABLE, "summary": TABLE, "results": LIST}, where)
     manifest = record["manifest"]
     if manifest.get("record_version") != RECORD_VERSION:
@@ -485,9 +486,11 @@ def _check_manifest(record: dict[str, Any], where: str, case_set: CaseSet | None
         check_fields(log, NAMED, f"{where}: manifest: log")
     if case_set:
         _refuse_other(manifest, "case_set", case_set.name, case_set.sha256, where)
+    return dict(manifest)
 
 
-def _check_results(record: dict[str, Any], where: str, case_set: CaseSet | None) -> None:
+def check_results(record: dict[str, Any], where: str, case_set: CaseSet | None) -> None:
+    """Raise RunError unless the rows of a record, whose manifest is checked, and its summary hold together."""
     manifest = record["manifest"]
     cases = {case.id: case for case in case_set.of(manifest["splits"])} if case_set else None
     trials: dict[TrialKey, dict[str, Any]] = {}
@@ -529,26 +532,11 @@ def _check_verdict(row: dict[str, Any], case: Case | None, manifest: dict[str, A
                        f"{' or '.join(splits)}; replay the log again")
 
 
-def refuse_unlike_runs(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet,
-                       names: tuple[str, str] = ("baseline", "candidate")) -> None:
-    """Raise RunError, by name and value, unless two run records were measured alike on this case set.
-
-    Alike: case set, task, graders, splits, number of trials, the seed of every trial, and every trial there once.
-    """
-    records = (baseline, candidate)
-    for record, name in zip(records, names, strict=True):
-        _check_manifest(record, name, case_set)
+def refuse_unlike_manifests(manifests: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
+    """Raise RunError, by name and value, unless two runs had one case set, task, graders, splits, number of trials."""
     alike = ("case_set", "task", "graders", "splits", "trials")
-    one, other = ({field: record["manifest"][field] for field in alike} for record in records)
+    one, other = ({field: manifest[field] for field in alike} for manifest in manifests)
     refuse_difference(one, other, names)
-    for record, name in zip(records, names, strict=True):
-        _check_results(record, name, case_set)
-    seeds = {(row["case_id"], row["trial"]): row.get("seed") for row in candidate["results"]}
-    for row in baseline["results"]:
-        theirs = seeds[row["case_id"], row["trial"]]
-        if theirs != row.get("seed"):
-            raise RunError(f"case {row['case_id']!r} trial {row['trial']} has seed {row.get('seed')} in {names[0]} and "
-                           f"{theirs} in {names[1]}; record both with the same seeds")
 
 
 # === What a record says in any server's words ===

@@ -38,21 +38,17 @@ def read_comparison(path: str) -> dict[str, Any]:
     return comparison
 
 
-def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> tuple[trials.Pair | None, list[Any]]:
-    """Return the comparison's run records as a pair, and their manifests; raise RunError where it was made from others.
-    """
+def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pair | None:
+    """Return the comparison's run records, None where none are named; raise RunError where it was made from others."""
     if not args.runs:
-        return None, []
-    baseline, candidate = map(harness.read_record, args.runs)
-    case_set = harness.load_cases(args.cases)
-    harness.refuse_unlike_runs(baseline, candidate, case_set, args.runs)
-    pair = trials.from_records(baseline, candidate, case_set)
+        return None
+    pair = trials.from_records(map(harness.read_record, args.runs), harness.load_cases(args.cases), args.runs)
     made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
     stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in words.SIDES]
     if (pair.case_set, made_from) != (comparison["case_set"], stated):
         raise files.RunError(f"{args.comparison[0]} was not made from {' and '.join(args.runs)}; "
                              "give the records it was made from, baseline first")
-    return pair, [baseline["manifest"], candidate["manifest"]]
+    return pair
 
 
 def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
@@ -62,7 +58,7 @@ def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
     if len(comparisons) > 1:
         story = words.sheet(comparisons, args.comparison, args.pages or ())
     else:
-        pair, manifests = read_runs(args, comparisons[0])
+        pair = read_runs(args, comparisons[0])
         story = words.Words(comparisons[0]).story()
     files.STAGES.enter("writing the reports")
     made = []
@@ -72,7 +68,7 @@ def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
         made.append(("a Markdown report", args.markdown, text.story_markdown(story)))
     if args.html:
         made.append(("a page", args.html, page.story_html(story) if len(comparisons) > 1 else
-                     page.html_report(comparisons[0], pair, manifests)))
+                     page.html_report(comparisons[0], pair)))
     return made
 
 

@@ -65,8 +65,9 @@ class Pair(NamedTuple):
     case_set: dict[str, str]  # {"name", "sha256"}
     notes: list[dict[str, str]]  # {"code", "message", "advice"}: what was decided in reading
     # Of run records:
-    task: dict[str, str] | None = None  # {"name", "sha256"}
+    manifests: Sequence[dict[str, Any]] = ()
     temperatures: tuple[float | None, float | None] = (None, None)
+    task: dict[str, str] | None = None  # {"name", "sha256"}
     other_load: str | None = None  # why the two runs' latencies do not compare
 
     @property
@@ -119,30 +120,61 @@ def seed_note(sides: Sequence[Side]) -> list[dict[str, str]]:
 # === Run records ===
 
 
-def from_records(baseline: dict[str, Any], candidate: dict[str, Any], case_set: CaseSet) -> Pair:
-    """Return two run records, checked by harness.refuse_unlike_runs, as a Pair: pass is 1, fail 0, incomplete unscored.
+class _Run(NamedTuple):
+    """What a comparison takes from a run record."""
+
+    manifest: dict[str, Any]
+    side: Side
+    token_s: float | None  # seconds a token, where the server says how long it computed
+
+
+def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Sequence[str] = SIDES) -> Pair:
+    """Return two run records, baseline first, as a Pair: pass is 1, fail 0, incomplete unscored.
 
     Cases are those of the runs' splits in the case file's order, trials ascending; a case's source is its tag `source`.
+    Of an iterator each record is taken when the one before was read and can go: they are large. Raises RunError, by
+    name and value, unless both are sound and were measured alike: case set, task, graders, splits, number of trials,
+    the seed of every trial.
     """
-    members = case_set.of(baseline["manifest"]["splits"])
+    records, runs = iter(records), list[_Run]()
+    while len(runs) < len(names):
+        runs.append(_run(next(records), runs, case_set, names))
+    manifests, sides = [run.manifest for run in runs], [run.side for run in runs]
     cases = [ComparedCase(case.id, case.tags.get("source"), tuple(sorted(
         (tag, value) for tag, value in case.tags.items() if tag != "source")), case.input, case.expected)
-        for case in members]
-    sides = []
-    for record in (baseline, candidate):
-        rows: dict[str, list[Trial]] = {case.id: [] for case in members}
-        for row in sorted(record["results"], key=lambda row: row["trial"]):
-            rows[row["case_id"]].append(_record_trial(row))
-        manifest = record["manifest"]
-        logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
-        described = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _served(manifest)
-        sides.append(Side(described, list(rows.values()),
-                          [{"name": log["name"], "sha256": log["sha256"]} for log in logs]))
+        for case in case_set.of(manifests[0]["splits"])]
+    _refuse_other_seeds(cases, sides, names)
     identity = {"name": case_set.name, "sha256": case_set.sha256}
-    manifests = baseline["manifest"], candidate["manifest"]
     return Pair(cases, sides[0], sides[1], (0, 1), identity, seed_note(sides) + _record_notes(sides, manifests),
-                baseline["manifest"]["task"], (harness.temperature(manifests[0]), harness.temperature(manifests[1])),
-                _other_load(baseline, candidate))
+                manifests, (harness.temperature(manifests[0]), harness.temperature(manifests[1])),
+                manifests[0]["task"], _other_load(runs))
+
+
+def _run(record: dict[str, Any], before: Sequence[_Run], case_set: CaseSet, names: Sequence[str]) -> _Run:
+    """Return the run of a record, once it is known to be sound and measured like those before."""
+    name = names[len(before)]
+    manifest = harness.check_manifest(record, name, case_set)
+    for run in before:
+        harness.refuse_unlike_manifests([run.manifest, manifest], names)
+    harness.check_results(record, name, case_set)
+    rows: dict[str, list[Trial]] = {case.id: [] for case in case_set.of(manifest["splits"])}
+    for row in sorted(record["results"], key=lambda row: row["trial"]):
+        rows[row["case_id"]].append(_record_trial(row))
+    logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
+    described = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _served(manifest)
+    side = Side(described, list(rows.values()), [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
+    counts = [[row["metadata"].get(name) for name in ("eval_duration", "eval_count")] for row in record["results"]]
+    known = [pair for pair in counts if all(type(value) is int and 0 < value < 2**63 for value in pair)]
+    return _Run(manifest, side, sum(time for time, _ in known) / sum(tokens for _, tokens in known) / 1e9
+                if known else None)
+
+
+def _refuse_other_seeds(cases: Sequence[ComparedCase], sides: Sequence[Side], names: Sequence[str]) -> None:
+    for case, *both in zip(cases, *(side.trials for side in sides), strict=True):
+        for number, (one, other) in enumerate(zip(*both, strict=True), start=1):
+            if one.seed != other.seed:
+                raise RunError(f"case {case.id!r} trial {number} has seed {one.seed} in {names[0]} and {other.seed} in "
+                               f"{names[1]}; record both with the same seeds")
 
 
 def _record_trial(row: dict[str, Any]) -> Trial:
@@ -194,22 +226,17 @@ def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) ->
                  "where the first result was looked at, this is a second look: declare it")]
 
 
-def _other_load(baseline: dict[str, Any], candidate: dict[str, Any]) -> str | None:
+def _other_load(runs: Sequence[_Run]) -> str | None:
     """Return why two runs' latencies do not compare: other workers, or the same weights at another speed."""
-    manifests = [run["manifest"] for run in (baseline, candidate)]
-    workers, weights = zip(*((manifest.get("workers"), str(manifest["system"].get("model")).rpartition("@")[2])
-                             for manifest in manifests), strict=True)
+    workers, weights = zip(*((run.manifest.get("workers"), str(run.manifest["system"].get("model")).rpartition("@")[2])
+                             for run in runs), strict=True)
     if workers[0] != workers[1] and None not in workers:
         return f"recorded with {workers[0]} and {workers[1]} workers"
-    counts = [[[row["metadata"].get(name) for name in ("eval_duration", "eval_count")] for row in run["results"]]
-              for run in (baseline, candidate)]
-    known = [[pair for pair in run if all(type(value) is int and 0 < value < 2**63 for value in pair)]
-             for run in counts]
-    if weights[0] != weights[1] or not all(known):
+    times = [run.token_s for run in runs if run.token_s is not None]
+    if weights[0] != weights[1] or len(times) < 2 or max(times) <= 1.1 * min(times):
         return None
-    slow, slower = sorted(sum(time for time, _ in run) / sum(tokens for _, tokens in run) / 1e9 for run in known)
-    return None if slower <= 1.1 * slow else (
-        f"the same weights took {slow:.3g} s a token in one run and {slower:.3g} s in the other: another load")
+    return (f"the same weights took {min(times):.3g} s a token in one run and {max(times):.3g} s in the other: another "
+            "load")
 
 
 # === What is missing, and what pairs ===

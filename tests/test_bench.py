@@ -33,7 +33,7 @@ from unittest import mock
 
 import bench
 import chat  # noqa: F401 (once, not anew in each test that puts back sys.modules)
-from core import logs
+from core import logs, trials
 import harness
 import model_triage  # noqa: F401
 import triage_task  # noqa: F401
@@ -416,7 +416,7 @@ class FaultTest(Folder):
         self.assertEqual(len(set(seeds.values())), 9)
         record = harness.read_record(self.out)
         self.assertEqual((logs.read_log(self.log).header["seeds"], record["manifest"]["seeds"]), ("per-case",) * 2)
-        harness.refuse_unlike_runs(record, record, harness.load_cases(self.cases))
+        trials.from_records((record, record), harness.load_cases(self.cases))
 
         whole = self.bytes()
         self.assert_refused(self.record("--resume"), "seeds", "per-case", "null")         # another rule, another run
@@ -430,7 +430,7 @@ class FaultTest(Folder):
         by_trial = harness.read_record(self.out)
         self.assertNotIn("seeds", by_trial["manifest"])
         with self.assertRaisesRegex(RunError, "with the same seeds"):
-            harness.refuse_unlike_runs(record, by_trial, harness.load_cases(self.cases))
+            trials.from_records((record, by_trial), harness.load_cases(self.cases))
 
     def test_seeds_per_case_need_a_system_that_takes_the_rule(self):
         live = System()
@@ -899,8 +899,8 @@ class ExtendTest(Folder):
         paths = []
         for k in (1, 2):
             log = self.path(f"{k}.jsonl")
-            for trials in ("3", "5")[:3 - k]:
-                self.assertEqual(self.record("--shard", f"{k}/2", "--resume", "--trials", trials, log=log).status, 0)
+            for count in ("3", "5")[:3 - k]:
+                self.assertEqual(self.record("--shard", f"{k}/2", "--resume", "--trials", count, log=log).status, 0)
             paths.append(log)
         cases, task = harness.load_cases(self.cases), harness.load_task("triage_task")
         with self.assertRaisesRegex(RunError, "differ in trials"):

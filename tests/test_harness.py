@@ -18,7 +18,7 @@ from unittest import mock
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-from core import files, logs
+from core import files, logs, trials
 import harness
 from harness import CaseError, Incomplete, RunError, Unavailable
 
@@ -334,8 +334,8 @@ class BadCaseSetTest(FolderTest):
 
 class BadArgumentTest(FolderTest):
     def test_trials_below_one(self):
-        for trials in ("0", "-1"):
-            self.refused(*self.run_rules("--trials", trials), says=f"--trials {trials}: a run has at least 1 trial")
+        for count in ("0", "-1"):
+            self.refused(*self.run_rules("--trials", count), says=f"--trials {count}: a run has at least 1 trial")
 
     def test_usage_exits_2(self):
         for argv in ((), ("run",), ("replay", "--cases", "x", "--out", "y"), self.run_rules("--trials", "many"),
@@ -928,7 +928,7 @@ class RecordTest(FolderTest):
                                 (4, {"output": BILLING, "verdict": "pass", "graders": {"category": True}})):
             record = forged(number, **changed)
             with self.subTest(number), self.assertRaisesRegex(RunError, wrong):
-                harness.refuse_unlike_runs(self.good, record, cases)
+                trials.from_records((self.good, record), cases)
             self.refused("check", "record.json", "--cases", "cases.json", says="where its graders say")
         forged(0, error=REFUSED, verdict="fail", graders={"rejection": False})
         self.assertEqual(self.command("check", "record.json", "--cases", "cases.json")[0], 0)
@@ -953,9 +953,9 @@ class CompareTest(FolderTest):
         """Assert that the pair is refused, whichever side is the odd one."""
         self.candidate["summary"] = harness.summarize(self.candidate["results"])
         with self.assertRaises(RunError) as caught:
-            harness.refuse_unlike_runs(self.baseline, self.candidate, self.set, ("one.json", "two.json"))
+            trials.from_records((self.baseline, self.candidate), self.set, ("one.json", "two.json"))
         with self.assertRaises(RunError):
-            harness.refuse_unlike_runs(self.candidate, self.baseline, self.set)
+            trials.from_records((self.candidate, self.baseline), self.set)
         for words in says:
             self.assertIn(words, str(caught.exception))
 
@@ -964,7 +964,7 @@ class CompareTest(FolderTest):
         random.Random(0).shuffle(self.candidate["results"])
         self.candidate["manifest"] |= {"started_at": "x", "python": "x", "platform": "x", "server": None, "log": None,
                                        "settings": None, "system": SYSTEM | {"name": "other", "model": "another"}}
-        harness.refuse_unlike_runs(self.baseline, self.candidate, self.set)
+        trials.from_records((self.baseline, self.candidate), self.set)
         self.assertEqual(self.baseline, before[0])
 
     def test_another_case_set(self):
@@ -1099,11 +1099,11 @@ class TaskChangedTest(FolderTest):
         self.assertEqual(harness.read_record("out.json")["results"], harness.read_record("record.json")["results"])
         case_set = harness.load_cases("cases.json")
         records = (harness.read_record("record.json"), harness.read_record("out.json"))
-        harness.refuse_unlike_runs(*records, case_set)  # both were graded by one task
+        trials.from_records(records, case_set)  # both were graded by one task
         older = harness.read_record("record.json")
         older["manifest"]["task"] = old
         with self.assertRaisesRegex(RunError, "differ in task.sha256"):
-            harness.refuse_unlike_runs(older, harness.read_record("out.json"), case_set)
+            trials.from_records((older, harness.read_record("out.json")), case_set)
 
     def test_where_the_task_is_the_same_nothing_is_said(self):
         self.assertEqual(self.command(*self.replay(), "--task-changed")[0], 0)

@@ -212,7 +212,7 @@ class PageTest(unittest.TestCase):
     def test_the_change_is_shown_word_by_word_with_its_line_breaks(self):
         manifests = [{"settings": {"prompt": f"Classify.\nBe {how}.", "temperature": 1}, "log": {"sha256": how}}
                      for how in ("brief", "kind")]
-        text = page.html_report(sample(), pair_of_runs(), manifests)
+        text = page.html_report(sample(), pair_of_runs()._replace(manifests=manifests))
         self.check(text)
         change = re.search(r'<section id="change">.*?</section>', text, re.DOTALL)[0]
         self.assertIn("<pre>Classify.\nBe <del>brief</del><ins>kind</ins>.</pre>", change)

@@ -83,7 +83,7 @@ def write_runs(folder):
 def pair_of_runs():
     with tempfile.TemporaryDirectory() as folder:
         cases, left, right, _ = write_runs(folder)
-        return trials.from_records(harness.read_record(left), harness.read_record(right), harness.load_cases(cases))
+        return trials.from_records(map(harness.read_record, (left, right)), harness.load_cases(cases))
 
 
 def sample():

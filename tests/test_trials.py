@@ -18,6 +18,7 @@ import compare
 from core import trial_logs
 from core import trials
 from core.files import run_command
+import harness
 from harness import Case as SetCase
 from harness import CaseSet, RunError
 from core.trials import Trial
@@ -612,7 +613,7 @@ class CommandTest(LogTest):
 
 class RecordsTest(unittest.TestCase):
     def record(self, name, verdicts, seeds=(1001, 1002), **manifest):
-        """Return a run record, as far as from_records reads it, of verdicts {case id: one a trial}."""
+        """Return a run record of verdicts {case id: one a trial}."""
         results = []
         for case_id, row in verdicts.items():
             for trial, verdict in enumerate(row, start=1):
@@ -627,8 +628,10 @@ class RecordsTest(unittest.TestCase):
                   "index": None, "other": "x"}
         log = {"name": "l.jsonl", "sha256": "ab"}
         task = {"name": "t", "sha256": "12"}
-        return {"manifest": {"task": task, "splits": ["dev"], "system": system, "log": log} | manifest,
-                "results": results[::-1]}
+        whole = {"record_version": "1", "case_set": {"name": "set", "sha256": "cd"}, "graders": {"x": "1"},
+                 "trials": max(map(len, verdicts.values())), "task": task, "splits": ["dev"], "system": system,
+                 "log": log}
+        return {"manifest": whole | manifest, "summary": harness.summarize(results), "results": results[::-1]}
 
     case_set = CaseSet("set", "1", "cd", tuple(
         SetCase(case_id, split, {}, {}, tags) for case_id, split, tags in (
@@ -638,7 +641,7 @@ class RecordsTest(unittest.TestCase):
         baseline = self.record("old", {"a": ("pass", "fail"), "b": ("incomplete", "pass")})
         candidate = self.record("new", {"a": ("pass", "pass"), "b": ("fail", "pass")}, log=None,
                                 shards=[{"name": f"{i}.jsonl", "sha256": "ef", "shard": f"{i}/2"} for i in (1, 2)])
-        pair = trials.from_records(baseline, candidate, self.case_set)
+        pair = trials.from_records((baseline, candidate), self.case_set)
         self.assertEqual(pair.cases, [trials.ComparedCase("b", "s", (("lang", "en"), ("variant", "typo")), {}, {}),
                                       trials.ComparedCase("a", None, (), {}, {})])
         self.assertEqual(pair.baseline.trials[0], [
@@ -656,14 +659,15 @@ class RecordsTest(unittest.TestCase):
 
     def test_answer_that_cannot_be_graded_is_incomplete_with_a_reason(self):
         record = self.record("old", {"a": ("fail", "pass"), "b": ("pass", "pass")})
-        next(row for row in record["results"] if row["verdict"] == "fail")["verdict"] = "incomplete"
-        pair = trials.from_records(record, record, self.case_set)
+        next(row for row in record["results"] if row["verdict"] == "fail").update(verdict="incomplete", graders={})
+        record["summary"] = harness.summarize(record["results"])
+        pair = trials.from_records((record, record), self.case_set)
         self.assertEqual(pair.baseline.trials[1][0][1:4], (None, "UngradableOutput", {"x": 1}))
 
     def test_counts_beyond_measure_are_not_measured(self):
         record = self.record("old", {"a": ("pass", "pass"), "b": ("pass", "pass")})
         record["results"][0]["metadata"]["eval_count"] = 10**400
-        pair = trials.from_records(record, record, self.case_set)
+        pair = trials.from_records((record, record), self.case_set)
         self.assertEqual([list(trial.measures) for trial in pair.baseline.trials[0]],
                          [["latency_s", "tokens"], ["latency_s"]])
 
@@ -673,7 +677,7 @@ class RecordsTest(unittest.TestCase):
             row["metadata"] = {"tokens": 7, "latency_s": 0.25, "cost_usd": 0.001, "eval_count": 9,
                                "prompt_eval_count": 9}
         record["results"][-1]["metadata"] = {"tokens": "7", "latency_s": True, "cost_usd": None}
-        pair = trials.from_records(record, record, self.case_set)
+        pair = trials.from_records((record, record), self.case_set)
         self.assertEqual([trial.measures for trial in pair.baseline.trials[1]],
                          [{}, {"tokens": 7.0, "latency_s": 0.25, "cost_usd": 0.001}])
 
@@ -681,7 +685,7 @@ class RecordsTest(unittest.TestCase):
         def notes(one, other):
             verdicts = {"a": ("pass", "pass"), "b": ("pass", "pass")}
             records = self.record("old", verdicts, **one), self.record("new", verdicts, **other)
-            pair = trials.from_records(*records, self.case_set)
+            pair = trials.from_records(records, self.case_set)
             return pair, {note["code"]: note["message"] for note in pair.notes}
 
         def server(host, version="0.24.0"):
@@ -697,7 +701,7 @@ class RecordsTest(unittest.TestCase):
         shards = {"log": None, "shards": [{"name": name, "sha256": "ef", **server(f"{name}:1")} for name in "ab"]}
         self.assertIn("a 0.24.0, b 0.24.0 and a 0.24.0", notes(shards, server("a:1"))[1]["other_servers"])
         self.assertIn("candidate", notes({}, {"settings": {"seed_kept": False}})[1]["seeds_in_name_only"])
-        self.assertEqual(notes({"settings": 7, "server": 7, "workers": "x", "extended": "x"}, {})[1], {})
+        self.assertEqual(notes({"settings": 7, "server": 7}, {})[1], {})
         pair, told = notes({"extended": [3, 5]}, {"extended": [3]})
         self.assertEqual(told["extended"], "trials were added to a finished run: the baseline was extended after 3 "
                          "trials; the baseline was extended after 5 trials; the candidate was extended after 3 trials")
@@ -705,7 +709,7 @@ class RecordsTest(unittest.TestCase):
 
     def test_records_without_seeds_pair_by_place_with_a_note(self):
         record = self.record("old", {"a": ("pass", "fail"), "b": ("pass", "pass")}, seeds=(None, None), log=None)
-        pair = trials.from_records(record, record, self.case_set)
+        pair = trials.from_records((record, record), self.case_set)
         self.assertEqual(([note["code"] for note in pair.notes], pair.baseline.logs), (["no_seeds"], []))
         self.assertIsNone(trials.unpaired_reason(pair))
 

@@ -438,12 +438,8 @@ def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened 
         kind=story.verdict * (story.verdict in ("better", "worse")), style=STYLE, script=SCRIPT, version=TOOL_VERSION)
 
 
-def html_report(comparison: dict[str, Any], pair: Pair | None = None, manifests: Sequence[dict[str, Any]] = ()) -> str:
-    """Return a comparison as one HTML page.
-
-    It shows every trial of the pair that the comparison was made from, and the settings of the two run records'
-    manifests, where these are given.
-    """
-    words, marker = Words(comparison, manifests), _Marker()
+def html_report(comparison: dict[str, Any], pair: Pair | None = None) -> str:
+    """Return a comparison as one HTML page, with every trial of the pair that it was made from, and its settings."""
+    words, marker = Words(comparison, pair.manifests if pair else ()), _Marker()
     rows = _Panel(words, pair, marker)
     return story_html(words.story(), {"change": _change(words, marker), "cases": rows.tables()}, rows.opened)

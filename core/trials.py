@@ -163,10 +163,10 @@ def _run(record: dict[str, Any], before: Sequence[_Run], case_set: CaseSet, name
     logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
     described = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _served(manifest)
     side = Side(described, list(rows.values()), [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
-    counts = [[row["metadata"].get(name) for name in ("eval_duration", "eval_count")] for row in record["results"]]
+    counts = ([row["metadata"].get(name) for name in ("eval_duration", "eval_count")] for row in record["results"])
     known = [pair for pair in counts if all(type(value) is int and 0 < value < 2**63 for value in pair)]
-    return _Run(manifest, side, sum(time for time, _ in known) / sum(tokens for _, tokens in known) / 1e9
-                if known else None)
+    nanoseconds, tokens = (sum(pair[i] for pair in known) for i in (0, 1))
+    return _Run(manifest, side, nanoseconds / tokens / 1e9 if known else None)
 
 
 def _refuse_other_seeds(cases: Sequence[ComparedCase], sides: Sequence[Side], names: Sequence[str]) -> None:

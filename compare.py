@@ -218,7 +218,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")
     if args.table or args.markdown or args.html:
         write_reports(args, comparison, pair)
-    sys.stdout.flush()  # the result stands before the warnings about it
+    sys.stdout.flush()  # the result comes before the warnings about it
     shown = [] if args.table else comparison["warnings"]  # a table holds them
     for line in (*verdict_lines(comparison), *(f"warning: {row['message']}; {row['advice']}" for row in shown)):
         files.print_stderr(line)

@@ -336,7 +336,7 @@ def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: d
                 logs: Sequence[Log] = ()) -> dict[str, Any]:
     """Return the run record of trials {(case id, trial): outcome with seed}: manifest, summary, a row a trial.
 
-    Every case of the header's splits has its trials 1 to T there; rows stand in the case file's order.
+    Every case of the header's splits has its trials 1 to T there; rows are in the case file's order.
     """
     results = []
     for case in case_set.of(header["splits"]):

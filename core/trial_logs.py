@@ -250,7 +250,7 @@ def _other_tags(tags: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 class Known:
-    """What the rows so far say: where each row stands, and what was stated first of each case.
+    """What the rows so far say: where each row is, and what was stated first of each case.
 
     A side is a name of the caller's for those rows that are one run. A row that leaves out one of FACTS, or has null,
     says nothing of it and agrees with all; tags are stated whole, and {} states that there are none.
@@ -273,7 +273,7 @@ class Known:
         place = self.places.get((side, row.id, seed))
         if place:
             hint = "number the trials of a case in seed" if seed is None else "keep one of the two"
-            raise RowTwice(f"{where}: config {row.config!r:.60}, task_id {row.id!r:.60}, seed {seed!r:.60} stands "
+            raise RowTwice(f"{where}: config {row.config!r:.60}, task_id {row.id!r:.60}, seed {seed!r:.60} is "
                            f"already at {place}; {hint}")
         number, first = self.kinds.get((side, row.id), (row.id_is_number, ""))
         if number != row.id_is_number:
@@ -410,7 +410,7 @@ class _Rows:
                      "what was lost there is in no figure; repair the log or record those trials again"),
             *note_of("unexplained_null", UNEXPLAINED, listed(map(os.path.basename, self.unexplained)),
                      "it is unscored; write the error beside it"),
-            *note_of("facts_on_some_rows", f"{', '.join(FACTS[:-1])} or {FACTS[-1]} stand on some rows of a case only",
+            *note_of("facts_on_some_rows", f"{', '.join(FACTS[:-1])} or {FACTS[-1]} are on some rows of a case only",
                      listed(self.known.partly), "the rows that have them are used; write them on every row"),
             *note_of("inputs_ignored", "cases whose inputs differ, which were paired by their ids alone",
                      listed(self.known.differing), "see that the ids name the same cases: swapped ones pass unseen"),
@@ -436,7 +436,7 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
                     how: Reading = DEFAULT_READING) -> Pair:
     """Return the rows of two configs in trial logs as a Pair; every row is there, unscored ones included.
 
-    Each path comes with the side it serves, or None for both. Cases stand in the order of their ids, trials by seed.
+    Each path comes with the side it serves, or None for both. Cases are in the order of their ids, trials by seed.
     Rows of other configs are not looked into. Raises RunError, with file and line, for a line that cannot be read (with
     skip_broken a note lists it), a row that breaks a rule, a config that is not there.
     """

@@ -257,7 +257,7 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     if policy == "refuse":
         gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
         if not any(map(operator.and_, *(map(bool, side.trials) for side in pair.sides))):
-            gaps += "; no case stands on both sides: name cases alike on both (convert.py: --id FIELD)"
+            gaps += "; no case is on both sides: name cases alike on both (convert.py: --id FIELD)"
         raise RunError(f"{gaps}: record them, or choose with --missing: drop leaves them out, zero counts them as 0")
     if policy == "zero" and not low <= 0 <= high:
         raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")

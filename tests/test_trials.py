@@ -250,9 +250,9 @@ class RowsTest(LogTest):
 
     def test_row_twice_is_refused_with_both_places(self):
         rows = both("c0") + both("c1")
-        self.assertEqual(self.refused(rows + rows), "a.jsonl:5: config 'A', task_id 'c0', seed 0 stands already at "
+        self.assertEqual(self.refused(rows + rows), "a.jsonl:5: config 'A', task_id 'c0', seed 0 is already at "
                                                     "a.jsonl:1; keep one of the two")
-        self.assertIn("b.jsonl:1: config 'A', task_id 'c0', seed 0 stands already at a.jsonl:1",
+        self.assertIn("b.jsonl:1: config 'A', task_id 'c0', seed 0 is already at a.jsonl:1",
                       self.refused(rows, rows))
 
     def test_row_twice_in_other_words_is_refused(self):
@@ -362,7 +362,7 @@ class RowsTest(LogTest):
         self.assertEqual([note["code"] for note in pair.notes], [])
 
     def test_cases_that_are_all_of_one_side_say_how_cases_are_named(self):
-        with self.assertRaisesRegex(RunError, "no case stands on both sides: name cases alike"):
+        with self.assertRaisesRegex(RunError, "no case is on both sides: name cases alike"):
             trials.apply_missing(self.read([line("a"), line("b", config="B")]), "refuse")
 
     def test_null_scores_without_an_error_are_noted_by_line(self):

@@ -35,8 +35,14 @@ from core import decide, files, trial_logs, trials
 import harness
 from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
-from core.options import CHOICES, DEFAULTS, parse_options
+from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options
 from core.trials import Pair
+
+def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: harness.CaseSet,
+            options: Options = DEFAULT_OPTIONS, names: Sequence[str] = trials.SIDES) -> dict[str, Any]:
+    """Return the comparison of two run records; raise RunError, by name and value, unless they were measured alike."""
+    return compare_pair(trials.from_records((baseline, candidate), case_set, names), options)
+
 
 # === Formatting ===
 

@@ -67,12 +67,7 @@ def published():
 def simple(baseline, candidate, sources=None):
     """Return the comparison of {case id: outcomes} on both sides, each case in the source group that sources names."""
     cases = case_set({case_id: {"source": sources[case_id]} if sources else {} for case_id in baseline})
-    return compare_records(run(cases, baseline), run(cases, candidate), cases)
-
-
-def compare_records(baseline, candidate, cases, options=options.DEFAULT_OPTIONS):
-    """Return the comparison of two run records; raise RunError unless they were measured alike."""
-    return figures.compare_pair(trials.from_records((baseline, candidate), cases), options)
+    return compare.compare(run(cases, baseline), run(cases, candidate), cases)
 
 
 def worlds(count, seed=1):
@@ -103,13 +98,13 @@ class PublishedTest(unittest.TestCase):
 
     def test_published_figures_come_out_exactly(self):
         saved, cases, runs = published()
-        fresh = compare_records(*runs, cases)
+        fresh = compare.compare(*runs, cases)
         self.assertEqual((saved.pop("comparison_version"), fresh["comparison_version"]), ("1", "2"))  # with more keys
         self.assert_holds(fresh, saved)
 
     def test_published_no_gain_share_is_a_power_of_six_ninths(self):
         _, cases, runs = published()
-        overall = compare_records(*runs, cases)["overall"]
+        overall = compare.compare(*runs, cases)["overall"]
         self.assertEqual(overall["source_no_gain_share"], round((6 / 9) ** 9, 4))
 
     def test_sampled_lower_end_depends_on_the_seed(self):
@@ -130,9 +125,9 @@ class PublishedTest(unittest.TestCase):
 
     def test_interval_of_another_seed_is_another_sample_of_the_same_distribution(self):
         _, cases, runs = published()
-        ends = {tuple(compare_records(*runs, cases, options.Options(seed=seed))["overall"]["interval_95"])
+        ends = {tuple(compare.compare(*runs, cases, options.Options(seed=seed))["overall"]["interval_95"])
                 for seed in range(6)}
-        exact = compare_records(*runs, cases)["overall"]["exact_interval_95"]
+        exact = compare.compare(*runs, cases)["overall"]["exact_interval_95"]
         self.assertGreater(len(ends), 1)
         for low, high in ends:
             self.assertAlmostEqual(low, exact[0], delta=0.006)
@@ -156,7 +151,7 @@ class RecordedTest(unittest.TestCase):
                 saved = harness.read_record(here("runs", f"{name}.json"))
                 runs.append(fresh)
                 self.assertEqual(without_description(fresh), without_description(saved))
-            fresh = compare_records(*runs, cases)
+            fresh = compare.compare(*runs, cases)
             saved = files.read_json(here("runs", f"{result}.json"))
             for comparison in (fresh, saved):
                 comparison.pop("tool_version")
@@ -229,8 +224,8 @@ class FigureTest(unittest.TestCase):
 
     def test_swapping_the_sides_negates(self):
         for cases, one, other in worlds(8):
-            forward = compare_records(run(cases, one), run(cases, other), cases)
-            back = compare_records(run(cases, other), run(cases, one), cases)
+            forward = compare.compare(run(cases, one), run(cases, other), cases)
+            back = compare.compare(run(cases, other), run(cases, one), cases)
             self.assertEqual(back["overall"]["difference"] + 0.0, -forward["overall"]["difference"] + 0.0)
             self.assertEqual(back["overall"]["better"], forward["overall"]["worse"])
             self.assertEqual(*(found["overall"]["source_sign_flip"]["p_value"] for found in (back, forward)))
@@ -240,7 +235,7 @@ class FigureTest(unittest.TestCase):
 
     def test_identical_runs_give_zeros(self):
         for cases, one, _ in worlds(5):
-            found = compare_records(run(cases, one), run(cases, one), cases)
+            found = compare.compare(run(cases, one), run(cases, one), cases)
             overall = found["overall"]
             for key in ("interval_95", "exact_interval_95", "trial_level_interval_95", "source_cluster_interval_95"):
                 self.assertEqual(overall[key], [0.0, 0.0])
@@ -251,17 +246,17 @@ class FigureTest(unittest.TestCase):
     def test_order_of_rows_in_a_record_does_not_matter(self):
         for cases, one, other in worlds(4):
             records = run(cases, one), run(cases, other)
-            expected = compare_records(*records, cases)
+            expected = compare.compare(*records, cases)
             random.Random(3).shuffle(records[1]["results"])
             for row in records[0]["results"]:
                 row.update({key: row.pop(key) for key in sorted(row)})
-            self.assertEqual(compare_records(*records, cases), expected)
+            self.assertEqual(compare.compare(*records, cases), expected)
 
     def test_order_of_cases_matters_to_no_exact_figure(self):
         for cases, one, other in worlds(4):
-            expected = compare_records(run(cases, one), run(cases, other), cases)
+            expected = compare.compare(run(cases, one), run(cases, other), cases)
             turned = cases._replace(cases=cases.cases[::-1])
-            found = compare_records(run(turned, one), run(turned, other), turned)
+            found = compare.compare(run(turned, one), run(turned, other), turned)
             for key in ("difference", "exact_interval_95", "source_cluster_interval_95", "source_sign_flip"):
                 self.assertEqual(found["overall"][key], expected["overall"][key], key)
             self.assertEqual(found["decision"], expected["decision"])
@@ -269,7 +264,7 @@ class FigureTest(unittest.TestCase):
     def test_slices_hold_their_cases_and_name_their_twins(self):
         tags = {"a": {"lang": "en", "form": "x"}, "b": {"lang": "es", "form": "y"}, "c": {"lang": "en", "form": "x"}}
         cases = case_set(tags)
-        found = compare_records(run(cases, {"a": [0], "b": [0], "c": [1]}),
+        found = compare.compare(run(cases, {"a": [0], "b": [0], "c": [1]}),
                                         run(cases, {"a": [1], "b": [0], "c": [1]}), cases)
         self.assertEqual(list(found["slices"]), ["form", "lang"])
         self.assertEqual(found["slices"]["lang"]["en"]["difference"], 0.5)
@@ -292,7 +287,7 @@ class RefusalTest(unittest.TestCase):
         if summarized:
             candidate["summary"] = harness.summarize(candidate["results"])
         with self.assertRaises(harness.RunError) as caught:
-            compare_records(baseline, candidate, cases)
+            compare.compare(baseline, candidate, cases)
         for word in words:
             self.assertIn(word, str(caught.exception))
 
@@ -655,7 +650,7 @@ class CommandTest(unittest.TestCase):
         sides = [{case_id: [int(trial < counts[side]) for trial in range(4)] for case_id, counts in passes.items()}
                  for side in (0, 1)]
         alone = {case_id: row for case_id, row in tags.items() if row["kind"] == "a"}
-        together, apart = (compare_records(*(run(cases, {case_id: side[case_id] for case_id in tags_of})
+        together, apart = (compare.compare(*(run(cases, {case_id: side[case_id] for case_id in tags_of})
                                              for side in sides), cases)
                            for tags_of in (tags, alone) for cases in [case_set(tags_of)])
         for key in ("difference", "exact_interval_95", "source_sign_flip", "better", "worse", "same"):
@@ -666,7 +661,7 @@ class CommandTest(unittest.TestCase):
         tags = {f"c{i}": {"kind": "a" if i < 9 else "b"} for i in range(19)}
         cases = case_set(tags)
         outcomes = {case_id: [1] for case_id in tags}
-        found = compare_records(run(cases, outcomes), run(cases, outcomes), cases)["slices"]["kind"]
+        found = compare.compare(run(cases, outcomes), run(cases, outcomes), cases)["slices"]["kind"]
         self.assertEqual([found[kind]["few_cases"] for kind in "ab"], [True, False])
 
     def compared(self, log, *options):
@@ -804,16 +799,16 @@ class CommandTest(unittest.TestCase):
             for row in record["results"]:
                 row |= {"elapsed_s": seconds + row["trial"] / 10, "metadata": {
                     "eval_count": 10, "eval_duration": seconds * 10 ** 9, "prompt_eval_count": 5}}
-        found = compare_records(*records, cases)
+        found = compare.compare(*records, cases)
         self.assertIsNone(found["measures"]["latency_s"]["interval_95"])
         self.assertIn("0.1 s a token in one run and 0.2 s in the other", found["measures"]["latency_s"]["reason"])
         self.assertIn("other_load", [warning["code"] for warning in found["warnings"]])
         self.assertEqual(found["measures"]["tokens"]["interval_95"], [0, 0])
         records[1]["manifest"]["system"]["model"] = "n@34"             # other weights may take another time
-        self.assertIsNotNone(compare_records(*records, cases)["measures"]["latency_s"]["interval_95"])
+        self.assertIsNotNone(compare.compare(*records, cases)["measures"]["latency_s"]["interval_95"])
         for record, workers in zip(records, (1, 4)):
             record["manifest"]["workers"] = workers
-        self.assertIn("1 and 4 workers", compare_records(*records, cases)["measures"]["latency_s"]["reason"])
+        self.assertIn("1 and 4 workers", compare.compare(*records, cases)["measures"]["latency_s"]["reason"])
 
     def test_costs_far_below_a_cent_are_no_zeros(self):
         log = self.rows(*((config, f"c{i}", 0, 1, {"cluster": f"s{i}", "cost_usd": (2 + i) * 1e-7 * (1 + (

@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                         [*args.comparison, *(args.runs or ()), *[args.cases] * bool(args.cases)])
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
         made = make(args)
-    except (ArithmeticError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.comparison[0]}: not a whole comparison ({type(error).__name__}: {error}); "
                              "make it again with compare.py") from error
     for kind, path, shown in made:

@@ -717,6 +717,7 @@ class CommandTest(unittest.TestCase):
         damaged = self.save("damaged.json", sample() | {"slices": "x"})
         hollow = self.save("hollow.json", sample() | {"warnings": [1]})
         empty = self.save("empty.json", sample() | {"sources": [{}, {}]})
+        nameless = self.save("nameless.json", sample() | {"cases": [row | {"case_id": None} for row in sample()["cases"]]})
         script = self.save("forged.json", sample() | {"overall": sample()["overall"] | {"better": SCRIPT}})
         logs = self.save("logs.json", files.read_json(self.comparison) | {"logs": {"baseline": [], "candidate": [
             {"name": "v1.jsonl", "sha256": "2" * 64}]}})
@@ -727,6 +728,7 @@ class CommandTest(unittest.TestCase):
                                 ((damaged,), "comparison.slices is 'x', not an object"),
                                 ((hollow,), "comparison.warnings[0] is 1, not an object"),
                                 ((empty,), "empty.json: not a whole comparison (TypeError"),
+                                ((nameless, "--markdown", written), "nameless.json: not a whole comparison (Attr"),
                                 ((script, "--html", written), "comparison.overall.better is '<script>"),
                                 ((self.path("none.json"),), "cannot read"),
                                 ((self.comparison, *runs, self.right, self.left), "give the records it was made from"),

@@ -717,7 +717,8 @@ class CommandTest(unittest.TestCase):
         damaged = self.save("damaged.json", sample() | {"slices": "x"})
         hollow = self.save("hollow.json", sample() | {"warnings": [1]})
         empty = self.save("empty.json", sample() | {"sources": [{}, {}]})
-        nameless = self.save("nameless.json", sample() | {"cases": [row | {"case_id": None} for row in sample()["cases"]]})
+        cases = [row | {"case_id": None} for row in sample()["cases"]]
+        nameless = self.save("nameless.json", sample() | {"cases": cases})
         script = self.save("forged.json", sample() | {"overall": sample()["overall"] | {"better": SCRIPT}})
         logs = self.save("logs.json", files.read_json(self.comparison) | {"logs": {"baseline": [], "candidate": [
             {"name": "v1.jsonl", "sha256": "2" * 64}]}})

@@ -5,8 +5,8 @@
 
     | cases | read from   | processor s | MB | times Python's start | times json.loads |
     |-------|-------------|-------------|----|----------------------|------------------|
-    | 44    | run records | 0.431       | 25 | 7.93                 | 113              |
-    | 44    | a trial log | 0.326       | 24 | 6                    | 71.6             |
+    | 44    | run records | 0.349       | 24 | 4.16                 | 86.4             |
+    | 44    | a trial log | 0.308       | 24 | 3.67                 | 73.6             |
     ...
 
 `speed` times compare.py on synthetic runs beside Python's own start and a plain json.loads of the same rows, and single

@@ -19,7 +19,6 @@ import bench
 import compare
 import harness
 from core.files import CaseError, RunError
-from test_compare import compare_records
 
 SYSTEMS = '''
 import random
@@ -125,12 +124,12 @@ class PropertyTest(unittest.TestCase):
             argv = ["runs/v1.json", "runs/v2.json", "--cases", "cases.json", "--out", "c.json"]
             with contextlib.redirect_stdout(io.StringIO()):
                 self.assertEqual(compare.main(argv), 0)
-            self.assertEqual(compare.format_json(compare_records(*runs, cases)).encode(), self.load("c.json"))
+            self.assertEqual(compare.format_json(compare.compare(*runs, cases)).encode(), self.load("c.json"))
 
     def test_swapping_the_sides_mirrors_every_exact_figure(self):
         for _, _, cases in self.worlds(6, seed=2):
             one, other = self.replayed("v1.jsonl"), self.replayed("v2.jsonl")
-            forward, back = compare_records(one, other, cases), compare_records(other, one, cases)
+            forward, back = compare.compare(one, other, cases), compare.compare(other, one, cases)
             self.assertEqual(back["overall"]["difference"], -forward["overall"]["difference"] + 0.0)
             for key in ("p_value", "groups", "reason"):
                 self.assertEqual(back["overall"]["source_sign_flip"][key], forward["overall"]["source_sign_flip"][key])
@@ -180,7 +179,7 @@ class PropertyTest(unittest.TestCase):
         for rng, _, cases in self.worlds(3, seed=5):
             kept = {name: self.load(name) for name in ("v1.jsonl", "runs/v1.json", "cases.json")}
             one, other = self.replayed("v1.jsonl"), harness.read_record("runs/v2.json")
-            expected = compare_records(one, other, cases)
+            expected = compare.compare(one, other, cases)
             expected.pop("logs")
             for _ in range(60):
                 name = rng.choice(list(kept))
@@ -192,7 +191,7 @@ class PropertyTest(unittest.TestCase):
                     # A record is no evidence of its own: it must agree with what its log gives.
                     fresh, saved = self.replayed("v1.jsonl"), harness.read_record("runs/v1.json")
                     if name != "runs/v1.json" or saved == fresh:
-                        found = compare_records(fresh, other, changed)
+                        found = compare.compare(fresh, other, changed)
                         found.pop("logs")
                         self.assertEqual(found, expected)
                 self.save(name, kept[name])

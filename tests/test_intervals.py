@@ -261,7 +261,7 @@ class ExactIntervalTest(unittest.TestCase):
 
     def test_free_floats_tend_to_a_long_bootstrap(self):
         rng = random.Random(8)
-        for n in (8, 11, 40):
+        for n in (8, 10, 40):
             numerators = [rng.randint(-10 ** 7, 2 * 10 ** 7) for _ in range(n)]
             long = bootstrap([(1, k) for k in numerators], 20_000, 1)
             for ours, theirs in zip(exact_interval(numerators, 10 ** 7).interval, long):

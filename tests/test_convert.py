@@ -805,7 +805,7 @@ class CommandTest(ConvertTest):
                 (["table", "--config", "m", "--rows", "data", "--input", "outputs", "--score", "latency"],
                  json.loads(read(data("../recipes/mlflow.json")))))
         statuses = set()
-        for number in range(80):
+        for number in range(60):
             argv, log = logs[number % len(logs)]
             log = value = copy.deepcopy(log)
             for _ in range(rng.randrange(1, 7)):  # down to a value somewhere inside

@@ -64,15 +64,21 @@ class Pair(NamedTuple):
     score_range: tuple[Score, Score]
     case_set: dict[str, str]  # {"name", "sha256"}
     notes: list[dict[str, str]]  # {"code", "message", "advice"}: what was decided in reading
-    # Of run records:
-    manifests: Sequence[dict[str, Any]] = ()
-    temperatures: tuple[float | None, float | None] = (None, None)
-    task: dict[str, str] | None = None  # {"name", "sha256"}
+    manifests: Sequence[dict[str, Any]] = ()  # of run records
     other_load: str | None = None  # why the two runs' latencies do not compare
 
     @property
     def sides(self) -> tuple[Side, Side]:
         return self.baseline, self.candidate
+
+    @property
+    def task(self) -> dict[str, str] | None:
+        """The {"name", "sha256"} of what graded two run records; None for trial logs."""
+        return self.manifests[0]["task"] if self.manifests else None
+
+    @property
+    def temperatures(self) -> list[Any]:
+        return [harness.temperature(manifest) for manifest in self.manifests] or [None, None]
 
 
 # === Scores ===
@@ -146,8 +152,7 @@ def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Se
     _refuse_other_seeds(cases, sides, names)
     identity = {"name": case_set.name, "sha256": case_set.sha256}
     return Pair(cases, sides[0], sides[1], (0, 1), identity, seed_note(sides) + _record_notes(sides, manifests),
-                manifests, (harness.temperature(manifests[0]), harness.temperature(manifests[1])),
-                manifests[0]["task"], _other_load(runs))
+                manifests, _other_load(runs))
 
 
 def _run(record: dict[str, Any], before: Sequence[_Run], case_set: CaseSet, names: Sequence[str]) -> _Run:

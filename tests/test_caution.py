@@ -48,7 +48,8 @@ def long_pair():
 
 class WarningsTest(unittest.TestCase):
     def codes(self, comparison=None, pair=None, temperatures=(0.7, 0.7)):
-        pair = (pair or quiet_pair())._replace(temperatures=temperatures)
+        manifests = [{"settings": {"temperature": temperature}} for temperature in temperatures]
+        pair = (pair or quiet_pair())._replace(manifests=manifests)
         found = caution.warnings(comparison or quiet_comparison(), pair, list(range(12)))
         for warning in found:
             self.assertEqual(list(warning), ["code", "message", "advice"])

@@ -653,8 +653,8 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual([side.logs for side in pair.sides], [
             [{"name": "l.jsonl", "sha256": "ab"}], [{"name": f"{i}.jsonl", "sha256": "ef"} for i in (1, 2)]])
         self.assertEqual((pair.score_range, pair.case_set, pair.notes), ((0, 1), {"name": "set", "sha256": "cd"}, []))
-        self.assertEqual((pair.task, pair.temperatures, pair.other_load), ({"name": "t", "sha256": "12"}, (None, None),
-                                                                           None))
+        self.assertEqual((pair.task, pair.temperatures, pair.other_load),
+                         ({"name": "t", "sha256": "12"}, [None, None], None))
         self.assertIsNone(trials.unpaired_reason(pair))
 
     def test_answer_that_cannot_be_graded_is_incomplete_with_a_reason(self):

@@ -115,9 +115,9 @@ class PublishedTest(unittest.TestCase):
         ends = set()
         for seed in range(50):
             # Drawn as a sample even where the exact interval could be had: that is what the seed would decide.
-            stream = intervals.IndexStream(seed)
+            rng, count = random.Random(seed), len(groups)
             means = sorted(sum(groups[g][1] for g in draw) / (sum(groups[g][0] for g in draw) * unit)
-                           for draw in (stream.indices(len(groups), len(groups)) for _ in range(intervals.RESAMPLES)))
+                           for draw in ([rng.randrange(count) for _ in groups] for _ in range(intervals.RESAMPLES)))
             ends.add(means[intervals.RESAMPLES // 40] > 0)
             if len(ends) == 2:
                 break

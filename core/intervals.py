@@ -97,14 +97,14 @@ def _tail(level: Number) -> Fraction:
 # === The seeded stream ================================================================================================
 
 class IndexStream:
-    """Indices from a seed: the very ones that random.Random(seed).randrange(n) gives, several times as fast.
+    """Draws from a seed: of the very indices that random.Random(seed).randrange(n) gives, several times as fast.
 
     randrange(n) takes the top n.bit_length() bits of one 32-bit word of the generator, and of another word when they
     make n or more. Here one getrandbits gives a block of words, the first word lowest, and never more than indices are
     missing: so the generator ends where the plain loop leaves it.
 
     >>> plain = random.Random(7)
-    >>> list(IndexStream(7).indices(44, 5)) == [plain.randrange(44) for _ in range(5)]
+    >>> IndexStream(7).sums(range(44), 1) == [sum(plain.randrange(44) for _ in range(44))]
     True
     """
 
@@ -113,18 +113,6 @@ class IndexStream:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.generator = random.Random(seed)
-
-    def indices(self, n: int, count: int) -> Sequence[int]:
-        """Return the next `count` indices in range(n).
-
-        Raises ValueError unless 0 < n < 2**32: beyond, randrange takes more than one word for an index.
-        """
-        if not 0 < n < 1 << 32:
-            raise ValueError(f"cannot draw from {n} items: need 1 to 2**32 - 1")
-        found: list[int] = []
-        while missing := count - len(found):
-            found += filter(n.__gt__, self._tries(n, missing))
-        return found
 
     def sums(self, values: Sequence[int], repeats: int) -> list[int]:
         """Return `repeats` sums, each of len(values) values drawn with replacement.

@@ -28,14 +28,14 @@ import json
 import platform
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from core.files import (
-    LIST, LOG_START, NULL, STAGES, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb, check_fields,
-    check_outputs, command_parser, decode, expect, identify, json_line, line_of, parse_json, read_bytes, stream_of,
-    write,
+    LIST, LOG_START, NULL, STAGES, STRICT, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb,
+    check_fields, check_outputs, command_parser, decode, expect, identify, json_line, line_of, parse_json, read_bytes,
+    refusal, stream_of, write,
 )
 from core.kinds import describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS
@@ -45,6 +45,7 @@ from core.logs import (
     LOG_VERSION, NAMED, NAMED_SYSTEM, RUN, TRIAL, Log, TrialKey, add_trial, check_outcome, check_run, read_log,
     refuse_difference, refuse_run_difference,
 )
+from core.texts import Json, head, opened
 
 RECORD_VERSION = "1"
 VERDICTS = ("pass", "fail", "incomplete")
@@ -365,18 +366,23 @@ def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: d
     return {"manifest": manifest, "summary": summarize(results), "results": results}
 
 
-def summarize(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def summarize(results: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return, per split, the number of cases and trials, trials by verdict, and the same for each case."""
     summary: dict[str, Any] = {}
     for row in results:
-        counts = dict.fromkeys(VERDICTS, 0)
-        split = summary.setdefault(row["split"], {"cases": 0, "trials": 0, **counts, "per_case": {}})
-        case = split["per_case"].setdefault(row["case_id"], counts)
-        case[row["verdict"]] += 1
-        split[row["verdict"]] += 1
-        split["trials"] += 1
-        split["cases"] = len(split["per_case"])
+        count_trial(summary, row)
     return summary
+
+
+def count_trial(summary: dict[str, Any], row: dict[str, Any]) -> None:
+    """Add a trial to a summary."""
+    counts = dict.fromkeys(VERDICTS, 0)
+    split = summary.setdefault(row["split"], {"cases": 0, "trials": 0, **counts, "per_case": {}})
+    case = split["per_case"].setdefault(row["case_id"], counts)
+    case[row["verdict"]] += 1
+    split[row["verdict"]] += 1
+    split["trials"] += 1
+    split["cases"] = len(split["per_case"])
 
 
 def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]:
@@ -393,7 +399,10 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]
         refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard", "workers"))
         for number, line in zip(log.lines, log.rows, strict=True):
             add_trial(trials, line, f"{log.name}:{number}", "give each shard once")
-    check_trials(trials, [case.id for case in case_set.of(header["splits"])], header["trials"],
+    numbers: dict[str, list[int]] = {}
+    for case_id, trial in trials:
+        numbers.setdefault(case_id, []).append(trial)
+    check_trials(numbers, {case.id: case for case in case_set.of(header["splits"])}, header["trials"],
                  " ".join(log.name for log in logs), "give every log of the run, and no other")
     if header["task"]["sha256"] != task.sha256:
         header = header | {"task": {"name": task.name, "sha256": task.sha256}, "task_changed": header["task"]["sha256"]}
@@ -409,7 +418,7 @@ def read_run(text: str, case_set: CaseSet, cases: str) -> dict[str, Any]:
     """Return the run record that run_paths(text) name; logs are replayed in memory."""
     paths = run_paths(text)
     if len(paths) == 1 and not (os.path.isfile(text) and read_bytes(text, len(LOG_START)) == LOG_START):
-        return read_record(text)
+        return open_record(text)
     return replay_logs(paths, case_set, cases)
 
 
@@ -434,17 +443,17 @@ def _refuse_other(run: dict[str, Any], what: str, name: str, sha256: str, where:
                        + (" (replay --task-changed grades with the task of today)" if what == "task" else ""))
 
 
-def check_trials(keys: Collection[TrialKey], case_ids: Sequence[str], trials: int, where: str,
+def check_trials(numbers: Mapping[str, Collection[int]], case_ids: Collection[str], trials: int, where: str,
                  advice: str = "replay the whole log again") -> None:
-    """Raise RunError unless keys are trials 1 to `trials` of each case, and no other."""
-    known = set(case_ids)
-    for case_id, trial in keys:
-        if case_id not in known or not 1 <= trial <= trials:
-            raise RunError(f"{where}: case {case_id!r} trial {trial} is not of this run; {advice}")
-    missing = len(known) * trials - len(keys)
+    """Raise RunError unless the numbers of trials, by case, are 1 to `trials` of each of these cases, and no other."""
+    for case_id, there in numbers.items():
+        odd = [trial for trial in there if case_id not in case_ids or not 1 <= trial <= trials]
+        if odd:
+            raise RunError(f"{where}: case {case_id!r} trial {odd[0]} is not of this run; {advice}")
+    missing = len(case_ids) * trials - sum(map(len, numbers.values()))
     if missing:
         every = ((case_id, trial) for case_id in case_ids for trial in range(1, trials + 1))
-        case_id, trial = next(key for key in every if key not in keys)
+        case_id, trial = next((case_id, trial) for case_id, trial in every if trial not in numbers.get(case_id, ()))
         raise RunError(f"{where}: case {case_id!r} trial {trial} is missing, {missing} in all; {advice}")
 
 
@@ -455,28 +464,66 @@ def record_text(record: dict[str, Any]) -> str:
     return f'{head[:-2]},\n "results": [\n  {rows}\n ]\n}}\n'
 
 
-def read_record(path: str) -> dict[str, Any]:
-    """Return the run record of a file, not yet checked; raise RunError where it is of another kind."""
-    data = read_bytes(path)
+def open_record(path: str) -> dict[str, Any]:
+    """Return the run record of a file, not yet checked; "results" yields a row at a time, once: they are many.
+
+    What the file holds after the rows is in the record when all have come. Raises RunError for another kind of file.
+    """
+    record: dict[str, Any] = {}
+    pieces = _record_pieces(path)
+    for key, value in pieces:
+        if key == "results" and "manifest" in record:
+            record[key] = _rows(value, pieces, record)
+            break
+        if key == "results":
+            record.setdefault(key, []).append(value)
+        else:
+            record[key] = value
+    return record
+
+
+def _rows(first: Any, pieces: Iterator[tuple[str, Any]], record: dict[str, Any]) -> Iterator[Any]:
+    yield first
+    for key, value in pieces:
+        if key == "results":
+            yield value
+        else:
+            record[key] = value
+
+
+def _record_pieces(path: str) -> Iterator[tuple[str, Any]]:
+    """Yield (key, value) of what a run record's file holds; of its results each row."""
     advice = "with harness.py replay, or give plain trial logs to compare.py --trials"
-    if describe(data, path)[0] == "a log":
-        raise RunError(f"{path} is a log; make its run record {advice}")
-    return dict(expect("a run record", data, path, f"make one {advice}"))
+    with opened(path) as file:
+        kind = describe(head(file), path)[0]
+        if kind == "a log":
+            raise RunError(f"{path} is a log; make its run record {advice}")
+        if kind != "a run record":
+            raise refusal(path, "a run record", f"make one {advice}", head(file))
+        text = Json(file, path, STRICT)
+        if text.next() != "{":
+            raise RunError(f"{path}: not an object; give one run record a file")
+        for keys, value in text.pieces([("results",)]):
+            yield keys[0], value
+        text.end()
+
+
+def read_record(path: str) -> dict[str, Any]:
+    """Return the whole run record of a file, not yet checked; raise RunError where it is of another kind."""
+    record = open_record(path)
+    return record | ({"results": list(record["results"])} if "results" in record else {})
 
 
 def check_record(record: dict[str, Any], where: str, case_set: CaseSet | None) -> None:
-    """Raise RunError unless a record holds together.
-
-    It holds each trial once, verdicts follow from graders, and the summary from the rows. With a case set it was made
-    with that, and a rejection passes where the case expects one, only there.
-    """
+    """Raise RunError unless a record holds together: see check_manifest and checked_rows."""
     check_manifest(record, where, case_set)
-    check_results(record, where, case_set)
+    for _ in checked_rows(record, where, case_set):
+        pass
 
 
 def check_manifest(record: dict[str, Any], where: str, case_set: CaseSet | None) -> dict[str, Any]:
     """Return the manifest of a record; raise RunError where it is not whole, or of another case set."""
-    check_fields(record, {"manifest": TABLE, "summary": TABLE, "results": LIST}, where)
+    check_fields(record, {"manifest": TABLE}, where)
     manifest = record["manifest"]
     if manifest.get("record_version") != RECORD_VERSION:
         raise RunError(f"{where}: record_version {manifest.get('record_version')!r}; this version reads "
@@ -489,24 +536,36 @@ def check_manifest(record: dict[str, Any], where: str, case_set: CaseSet | None)
     return dict(manifest)
 
 
-def check_results(record: dict[str, Any], where: str, case_set: CaseSet | None) -> None:
-    """Raise RunError unless the rows of a record, whose manifest is checked, and its summary hold together."""
-    manifest = record["manifest"]
+def checked_rows(record: dict[str, Any], where: str, case_set: CaseSet | None) -> Iterator[dict[str, Any]]:
+    """Yield each row of a record whose manifest is checked; raise RunError unless it holds together.
+
+    Verdicts follow from graders, and each trial is there once. Seen at the end: none is missing, and the summary
+    follows from the rows. With a case set a rejection passes where the case expects one, only there.
+    """
+    manifest, summary = record["manifest"], dict[str, Any]()
     cases = {case.id: case for case in case_set.of(manifest["splits"])} if case_set else None
-    trials: dict[TrialKey, dict[str, Any]] = {}
-    seeds: dict[tuple[str, int], int] = {}
+    seeds: dict[str, dict[int, int | None]] = {}  # by case and trial
+    if "results" not in record:
+        raise RunError(f"{where}: results is missing; replay the log again")
     for number, row in enumerate(record["results"], start=1):
         here = f"{where}: result {number}"
         check_outcome(row, ROW, here)
-        if cases is None or row["case_id"] in cases:
-            _check_verdict(row, cases[row["case_id"]] if cases else None, manifest, here)
-        add_trial(trials, row, here, "replay the log again")
-        seed = row.get("seed")
-        if seed is not None and seeds.setdefault((row["case_id"], seed), row["trial"]) != row["trial"]:
-            raise RunError(f"{here}: case {row['case_id']!r} has seed {seed} in two trials; replay the log again")
-    case_ids = dict.fromkeys(case_id for case_id, _ in trials) if cases is None else cases
-    check_trials(trials, list(case_ids), manifest["trials"], where)
-    if record["summary"] != summarize(record["results"]):
+        case_id, trial, seed = row["case_id"], row["trial"], row.get("seed")
+        if cases is None or case_id in cases:
+            _check_verdict(row, cases[case_id] if cases else None, manifest, here)
+        there = seeds.setdefault(case_id, {})
+        if trial in there:
+            raise RunError(f"{here}: case {case_id!r} trial {trial} is recorded twice; replay the log again")
+        there[trial] = seed
+        count_trial(summary, row)
+        yield row
+    check_trials(seeds, cases or seeds, manifest["trials"], where)
+    for case_id, there in seeds.items():
+        [(seed, count)] = Counter(there.values()).most_common(1)
+        if seed is not None and count > 1:
+            raise RunError(f"{where}: case {case_id!r} has seed {seed} in two trials; replay the log again")
+    check_fields(record, {"summary": TABLE}, where)
+    if record["summary"] != summary:
         raise RunError(f"{where}: the summary does not follow from the results; replay the log again")
 
 

@@ -142,14 +142,14 @@ def _trial_rules(c: Record, pair: Pair, members: list[int]) -> Iterator[Rule]:
 def _same_outputs(pair: Pair) -> bool:
     cases = zip(pair.baseline.trials, pair.candidate.trials, strict=True)
     return any(trial.output is not None for case in pair.baseline.trials for trial in case) and all(
-        b and c and b.seed == c.seed is not None and repr(b.output) == repr(c.output)
+        b and c and b.seed == c.seed is not None and b.output == c.output
         for case in cases for b, c in itertools.zip_longest(*case))
 
 
 def _repeats_alike(side: Side) -> bool:
     repeated = [case for case in side.trials if len(case) > 1]
     return any(trial.output is not None for case in repeated for trial in case[1:]) and all(
-        len({repr(trial.output) for trial in case}) == 1 for case in repeated)
+        len({trial.output for trial in case}) == 1 for case in repeated)
 
 
 def _nearly_alike(side: Side) -> list[list[int]]:
@@ -159,7 +159,7 @@ def _nearly_alike(side: Side) -> list[list[int]]:
     output, where there are 10 of them.
     """
     count, groups = len(side.trials[0]), list[list[int]]()
-    known = [[repr(trial.output) for trial in case] for case in side.trials
+    known = [[trial.output for trial in case] for case in side.trials
              if len(case) == count and all(trial.output is not None for trial in case)]
     if len(known) < FEW_CASES or not 3 <= count <= 50:
         return []

@@ -120,7 +120,7 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     None.
 
     >>> from core.trials import Side
-    >>> together = Side({}, [[Trial(t, t % 2, None, None, {}, None) for t in range(4)] for _ in range(5)], [])
+    >>> together = Side({}, [[Trial(t, t % 2) for t in range(4)] for _ in range(5)], [])
     >>> found = shared_luck(Pair([], together, together, (0, 1), {}, []), False)
     >>> found["baseline"]["ratio"], found["withheld"], found["reason"]
     (5.0, True, 'trials of different cases move together, 5 times as much as independent cases would (p = 0.001817)')
@@ -225,7 +225,7 @@ def _variance_of_mean(parts: Sequence[Sequence[Number]]) -> float | None:
 
 def _alike(trials: Sequence[Trial]) -> bool:
     """Tell whether the outputs of these trials are known and the same, to the byte."""
-    return trials[0].output is not None and len({repr(trial.output) for trial in trials}) == 1
+    return trials[0].output is not None and len({trial.output for trial in trials}) == 1
 
 
 def alike_trials(pair: Pair) -> list[list[int]]:
@@ -237,7 +237,7 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     trials = max(map(len, pair.baseline.trials))
     groups, agree = [0] * trials, 0.0      # the group of each trial number, and the log of how often two would agree
     for case in zip(pair.baseline.trials, pair.candidate.trials, strict=True):
-        answers = [tuple([trial.score if trial.output is None else repr(trial.output) for trial in both])
+        answers = [tuple([trial.score if trial.output is None else trial.output for trial in both])
                    for both in zip(*case, strict=True)]
         keys = list(zip(groups, answers + [None] * (trials - len(answers)), strict=True))
         groups = list(map(list(dict.fromkeys(keys)).index, keys))
@@ -321,7 +321,7 @@ def consistency(pair: Pair) -> Record:
     arXiv:2406.12045). newly_unsteady are the cases that pass sometimes, and did not before; newly_steady the reverse.
 
     >>> from core.trials import ComparedCase, Side
-    >>> one, other = (Side({}, [[Trial(t, score, None, None, {}, None) for t, score in enumerate(scores)]], [])
+    >>> one, other = (Side({}, [[Trial(t, score) for t, score in enumerate(scores)]], [])
     ...               for scores in ([1, 1, 1], [1, 0, 1]))
     >>> consistency(Pair([ComparedCase("a", None, ())], one, other, (0, 1), {}, []))["newly_unsteady"]
     ['a']

@@ -285,7 +285,8 @@ def measure_figures(data: Data) -> Record:
 
 def _means(side: Side, name: str) -> dict[int, float]:
     """Return the mean of a measure over the trials of each case that have it, by the number of the case."""
-    measured = ([trial.measures[name] for trial in case if name in trial.measures] for case in side.trials)
+    place = trials.MEASURES.index(name)
+    measured = ([value for trial in case if (value := trial.measures[place]) is not None] for case in side.trials)
     return {i: math.fsum(values) / len(values) for i, values in enumerate(measured) if values}
 
 

@@ -112,6 +112,11 @@ class Json:
         self.at += 1
         return self.text[self.at - 1]
 
+    def end(self) -> None:
+        """Raise RunError where another value follows."""
+        if self.next():
+            raise RunError(f"{self.where()}: not JSON (a second value); correct the file")
+
     def whole(self) -> Iterator[tuple[tuple[str, ...], Any]]:
         """Yield the next value as pieces() yields one that it does not enter."""
         yield (), self.value()
@@ -125,14 +130,17 @@ class Json:
         """
         mark = self.next()
         if keys in inside and mark == "[" or mark == "{" and any(path[:len(keys)] == keys for path in inside):
-            end = self._mark(mark) and {"[": "]", "{": "}"}[mark]
+            end, names = self._mark(mark) and {"[": "]", "{": "}"}[mark], set[str]()
             while self.next() != end:
                 if mark == "[":
                     yield keys, self.value()
                 else:
-                    name = self.value()
+                    where, name = self.where(), str(self.value())
+                    if name in names:
+                        raise RunError(f"{where}: the key {name!r:.60} is duplicated in one object; correct the file")
+                    names.add(name)
                     self._mark(":")
-                    yield from self.pieces(inside, (*keys, str(name)))
+                    yield from self.pieces(inside, (*keys, name))
                 if self._mark("," + end) == end:
                     return
             self._mark(end)

@@ -24,14 +24,14 @@ from core.files import RunError, decode, parse_json, read_bytes, refusal
 from core.kinds import HEAD, describe
 from core.texts import unpacked
 from core.trials import (
-    LARGEST, MEASURES, SIDES, ComparedCase, Pair, Score, Side, Trial, listed, note_of, score_places, seed_note)
+    LARGEST, MEASURES, SIDES, ComparedCase, Pair, Score, Side, Trial, kept_text, listed, note_of, score_places,
+    seed_note)
 from harness import SYSTEM_FIELDS
 
 FACTS = ("cluster", "tags", "input", "input_sha256")  # what a row says of its case, not of its trial
 INPUTS = FACTS[2:]  # those that tell one case from another whatever its id
 UNEXPLAINED = "null score without an error"
 REASON_LENGTH = 60  # characters: reasons are counted by their text, and no stack trace comes twice
-KEPT_LENGTH = 20_000  # characters of a text that are kept for the page
 
 
 class RowTwice(RunError):
@@ -86,34 +86,14 @@ def _row(row: object, score_range: tuple[Score, Score]) -> Row:
         raise RunError(f"no {'task_id' if task_id is None else 'config'}; name the case and the system")
     reason = _reason(row.get("error"))
     score = None if reason else _score(row, score_range)
-    measures = {name: _measure(row[name], name) for name in MEASURES if row.get(name) is not None}
+    measures = tuple([_measure(row.get(name), name) for name in MEASURES])
     cluster = _text(row, "cluster", numbers=True)
     facts = (cluster and cluster.strip(), _tags(row.get("tags")), kept_text(row.get("input")) or None,
              _text(row, "input_sha256"))
-    output = row.get("output")
-    text = kept_text(output) if isinstance(output, (str, list, dict)) else None
-    if text and (isinstance(output, str) or len(text) > KEPT_LENGTH):
-        output = text
     return Row(task_id, numbered, config, facts,
-               Trial(_seed(row), score, reason or (UNEXPLAINED if score is None else None), output, measures,
+               Trial(_seed(row), score, reason or (UNEXPLAINED if score is None else None),
+                     kept_text(row.get("output")), measures,
                      _text(row, "ts", numbers=True), kept_text(_text(row, "explanation"))))
-
-
-def kept_text(value: object) -> str | None:
-    """Return an input or output as text: a text as it is, None for None, else JSON with sorted keys.
-
-    Of one longer than KEPT_LENGTH come so many characters, then its length and sha256: other texts stay other texts.
-
-    >>> kept_text({"b": 1, "a": "é"}), kept_text("x" * 20_001)[19_998:20_040]
-    ('{"a": "é", "b": 1}', 'xx… (20001 characters, sha256 991b716ebf85')
-    """
-    if value is None:
-        return None
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
-    if len(text) <= KEPT_LENGTH:
-        return text
-    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
-    return f"{text[:KEPT_LENGTH]}… ({len(text)} characters, sha256 {digest})"
 
 
 def _text(row: dict[str, Any], field: str, numbers: bool = False) -> str | None:
@@ -205,9 +185,9 @@ def _seed(row: dict[str, Any]) -> int | str | None:
     return int(text) if text and re.fullmatch("0|-?[1-9][0-9]{0,99}", text) else text
 
 
-def _measure(value: Any, name: str) -> float:
-    if type(value) in (int, float) and abs(value) <= LARGEST:
-        return float(value)
+def _measure(value: Any, name: str) -> float | None:
+    if value is None or type(value) in (int, float) and abs(value) <= LARGEST:
+        return value and float(value)
     raise RunError(f"{name} {value!r:.60} is not a number up to 1e100; write one, or null for not measured")
 
 

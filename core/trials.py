@@ -1,6 +1,6 @@
 """Which scores did two systems get, case by case and trial by trial? The one internal shape of a comparison.
 
-    $ python3 -c "from core import trials; print(trials.Trial(1001, 1, None, {'x': 1}, {}, None).score)"
+    $ python3 -c "from core import trials; print(trials.Trial(1001, 1).score)"
     1
 
 `from_records` makes a Pair of two run records, trial_logs.py one of the logs of any other harness; nothing after that
@@ -9,6 +9,7 @@ a slice or a source group. Reads no file, writes none, prints nothing.
 """
 
 import functools
+import hashlib
 import json
 import math
 import operator
@@ -28,18 +29,21 @@ SIDES = ("baseline", "candidate")
 MEASURES = ("cost_usd", "latency_s", "tokens")
 ABSENT = "missing"  # the reason of the trial that stands for a case without any
 SCORES = {"pass": 1, "fail": 0, "incomplete": None}  # of a verdict
+UNMEASURED = None, None, None
+KEPT_LENGTH = 20_000  # characters of a text that are kept for the page
 SHOWN = 5  # names that a message lists before it counts the rest
 LARGEST = 10**100  # of a score or measure: a variance of larger ones is beyond any float
 MOST_VALUES = 50  # of a tag that makes slices
+_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 class Trial(NamedTuple):
     seed: int | str | None
     score: Score | None  # None: there was nothing to score, and reason says why
-    reason: str | None
-    output: object  # of a trial log as trial_logs.kept_text() keeps it
-    measures: dict[str, float]  # of MEASURES, those that were measured
-    at: str | None
+    reason: str | None = None
+    output: str | None = None  # as kept_text() keeps it
+    measures: tuple[float | None, ...] = UNMEASURED  # in the order of MEASURES
+    at: str | None = None
     explanation: str | None = None  # what the graders said about the score, or why there was no answer to grade
 
 
@@ -47,7 +51,7 @@ class ComparedCase(NamedTuple):
     id: str
     source: str | None
     tags: tuple[tuple[str, str], ...]  # sorted (tag, value) pairs; the source is none of them
-    input: object = None  # of a trial log as trial_logs.kept_text() keeps it
+    input: object = None  # of a trial log as kept_text() keeps it
     expected: object = None  # of a case set
 
 
@@ -104,7 +108,24 @@ def shown_places(low: Score, high: Score) -> int:
     return max(4, score_places(low, high) - 5)
 
 
-# === Words ===
+# === Texts ===
+
+
+def kept_text(value: object) -> str | None:
+    """Return an input or output as text: a text as it is, None for None, else JSON with sorted keys.
+
+    Of one longer than KEPT_LENGTH come so many characters, then its length and sha256: other texts stay other texts.
+
+    >>> kept_text({"b": 1, "a": "é"}), kept_text("x" * 20_001)[19_998:20_040]
+    ('{"a": "é", "b": 1}', 'xx… (20001 characters, sha256 991b716ebf85')
+    """
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else _SORTED.encode(value)
+    if len(text) <= KEPT_LENGTH:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+    return f"{text[:KEPT_LENGTH]}… ({len(text)} characters, sha256 {digest})"
 
 
 def listed(names: Iterable[object], shown: int = SHOWN) -> str:
@@ -161,17 +182,18 @@ def _run(record: dict[str, Any], before: Sequence[_Run], case_set: CaseSet, name
     manifest = harness.check_manifest(record, name, case_set)
     for run in before:
         harness.refuse_unlike_manifests([run.manifest, manifest], names)
-    harness.check_results(record, name, case_set)
-    rows: dict[str, list[Trial]] = {case.id: [] for case in case_set.of(manifest["splits"])}
-    for row in sorted(record["results"], key=lambda row: row["trial"]):
-        rows[row["case_id"]].append(_record_trial(row))
+    cases: dict[str, dict[int, Trial]] = {case.id: {} for case in case_set.of(manifest["splits"])}
+    nanoseconds, tokens, known = 0, 0, dict[Any, Any]()
+    for row in harness.checked_rows(record, name, case_set):
+        cases.setdefault(row["case_id"], {})[row["trial"]] = _record_trial(row, known)
+        took, count = (row["metadata"].get(field) for field in ("eval_duration", "eval_count"))
+        if all(type(value) is int and 0 < value < 2**63 for value in (took, count)):
+            nanoseconds, tokens = nanoseconds + took, tokens + count
+    rows = [[numbers[number] for number in sorted(numbers)] for numbers in cases.values()]
     logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
     described = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _served(manifest)
-    side = Side(described, list(rows.values()), [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
-    counts = ([row["metadata"].get(name) for name in ("eval_duration", "eval_count")] for row in record["results"])
-    known = [pair for pair in counts if all(type(value) is int and 0 < value < 2**63 for value in pair)]
-    nanoseconds, tokens = (sum(pair[i] for pair in known) for i in (0, 1))
-    return _Run(manifest, side, nanoseconds / tokens / 1e9 if known else None)
+    side = Side(described, rows, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
+    return _Run(manifest, side, nanoseconds / tokens / 1e9 if tokens else None)
 
 
 def _refuse_other_seeds(cases: Sequence[ComparedCase], sides: Sequence[Side], names: Sequence[str]) -> None:
@@ -182,13 +204,18 @@ def _refuse_other_seeds(cases: Sequence[ComparedCase], sides: Sequence[Side], na
                                f"{names[1]}; record both with the same seeds")
 
 
-def _record_trial(row: dict[str, Any]) -> Trial:
-    score = SCORES[row["verdict"]]
+def _record_trial(row: dict[str, Any], known: dict[Any, Any]) -> Trial:
+    """Return the trial of a row. Of known, the seeds and outputs so far, it shares those that are the same."""
+    score, seed, output = SCORES[row["verdict"]], row.get("seed"), kept_text(row.get("output"))
     reason = row["error"]["type"] if "error" in row else "UngradableOutput"
-    return Trial(row.get("seed"), score, reason if score is None else None, row.get("output"),
-                 {name: float(value) for name, value in harness.measures(row).items()
-                  if type(value) in (int, float) and abs(value) <= LARGEST}, row.get("at"),
+    measures = map(harness.measures(row).__getitem__, MEASURES)
+    return Trial(known.setdefault(seed, seed), score, reason if score is None else None,
+                 known.setdefault(output, output), tuple([_amount(value) for value in measures]), row.get("at"),
                  _graders_text(tuple(row["graders"].items())) or _why_incomplete(row))
+
+
+def _amount(value: Any) -> float | None:
+    return float(value) if type(value) in (int, float) and abs(value) <= LARGEST else None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -299,7 +326,7 @@ def filled(pair: Pair, for_candidate: bool) -> Pair:
 
 def _filled(trials: list[Trial], score: Score, least: int) -> list[Trial]:
     """Return trials with this score where they have none, and with more of it where they are fewer than the least."""
-    absent = Trial(None, score, ABSENT, None, {}, None)
+    absent = Trial(None, score, ABSENT)
     return [trial._replace(score=score) if trial.score is None else trial for trial in trials] + (
         [absent] * (least - len(trials)))
 

@@ -20,7 +20,7 @@ from typing import Any
 from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, decode, open_input, parse_json, refusal
 from core.kinds import describe
 from core.texts import LENIENT, Json, head, opened
-from core.trial_logs import kept_text
+from core.trials import kept_text
 from importers.rows import Rows, Sample, amount, choose, first_words, pick, score_of, table, versioned
 from importers.unzstd import decompress
 

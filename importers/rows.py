@@ -21,7 +21,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from core.files import STAGES, RunError, clean, json_line, print_stderr
-from core.trial_logs import check_row, kept_text
+from core.trial_logs import check_row
+from core.trials import kept_text
 from core.trials import listed, repeats
 
 LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason

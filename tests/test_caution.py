@@ -165,10 +165,10 @@ class WarningsTest(unittest.TestCase):
         return pair._replace(baseline=sides[0], candidate=sides[1])
 
     def test_outputs_shared_by_both_runs_may_come_from_a_cache(self):
-        shared = self.changed(quiet_pair(), lambda name, i, t: t._replace(output=[i, t.seed]))
+        shared = self.changed(quiet_pair(), lambda name, i, t: t._replace(output=f"{i} {t.seed}"))
         self.assertEqual(self.codes(pair=shared), ["cached_repeats"])
         self.assertEqual(self.codes(pair=shared, temperatures=(None, 0)), ["cached_repeats"])
-        one_differs = self.changed(shared, lambda name, i, t: t._replace(output=1.0 if name == "A" else 1)
+        one_differs = self.changed(shared, lambda name, i, t: t._replace(output="1.0" if name == "A" else "1")
                                    if (i, t.seed) == (7, 2) else t)
         self.assertEqual(self.codes(pair=one_differs), [])
         other_seeds = self.changed(shared, lambda name, i, t: t._replace(seed=t.seed + (name == "A")))

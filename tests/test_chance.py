@@ -107,7 +107,7 @@ class ChanceTest(unittest.TestCase):
 
 def made_pair(baseline, candidate, outputs=None, shift=0, score_range=(0, 1), tags=()):
     """Return a Pair of scores by case and trial; outputs(side, case, trial), shift of the candidate's seeds."""
-    sides = [Side({}, [[Trial(1000 + t + by, score, None, outputs and outputs(name, i, t), {}, None)
+    sides = [Side({}, [[Trial(1000 + t + by, score, None, outputs and outputs(name, i, t))
                         for t, score in enumerate(case)] for i, case in enumerate(scores)], [])
              for name, scores, by in (("baseline", baseline, 0), ("candidate", candidate, shift))]
     return Pair([ComparedCase(f"c{i}", None, tuple(tags)) for i in range(len(baseline))], *sides, score_range, {}, [])

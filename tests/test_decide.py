@@ -498,7 +498,7 @@ class PlanningTest(unittest.TestCase):
 
 
 def trial(score, seed=1, output=None, at=None, reason=None):
-    return Trial(seed, score, reason, output, {}, at)
+    return Trial(seed, score, reason, output, at=at)
 
 
 def side(*cases):

@@ -935,6 +935,36 @@ class RecordTest(FolderTest):
         self.save("other.json", CASES_TEXT + " ")
         self.refused("check", "record.json", "--cases", "other.json", says="was made with case set demo-cases")
 
+    def test_the_parts_of_a_record_may_come_in_any_order(self):
+        for order in itertools.permutations(self.good):
+            self.save("record.json", json.dumps({part: self.good[part] for part in order}))
+            self.assertEqual(harness.read_record("record.json"), self.good)
+            self.assertEqual(self.command("check", "record.json", "--cases", "cases.json")[0], 0)
+
+    def test_a_row_is_held_only_until_the_next_is_asked_for(self):
+        class Watched(dict):
+            def __del__(self):
+                gone.append(1)
+
+        gone = []
+        rows = harness.checked_rows(harness.open_record("record.json"), "x", harness.load_cases("cases.json"))
+        for number, row in enumerate(rows):
+            row["metadata"] = Watched()
+            self.assertGreaterEqual(len(gone), number - 1)
+
+    def test_what_is_not_one_object_is_no_record(self):
+        text = json.dumps(self.good)
+        for given, says in ((f"[{text}]", "record.json: not an object; give one run record a file"),
+                            (f"{text} {{}}", "record.json:1: not JSON (a second value)"),
+                            (f'{text[:-1]}, "results": []}}', "the key 'results' is duplicated"),
+                            (text.replace('"elapsed_s": ', '"elapsed_s": NaN, "x": ', 1), "NaN is not a finite number"),
+                            (text.replace('"split": ', '"split": "dev", "split": ', 1), "'split' is duplicated"),
+                            (text[:-90], "record.json:1: not JSON at line 1"), ("", "record.json is not a run record")):
+            self.save("record.json", given)
+            with self.assertRaises(RunError) as caught:
+                trials.from_records([harness.open_record("record.json")] * 2, harness.load_cases("cases.json"))
+            self.assertIn(says, str(caught.exception))
+
     def test_a_row_without_a_seed_is_allowed(self):
         for row in self.good["results"]:
             row["seed"] = None

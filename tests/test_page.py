@@ -242,7 +242,7 @@ class PageTest(unittest.TestCase):
     def pair(self, left, right, **case):
         """Return a trials.Pair of one case with these (score, seed) trials."""
         sides = [trials.Side({"name": name}, [[
-            trials.Trial(seed, score, "timeout" if score is None else None, output, {}, None)
+            trials.Trial(seed, score, "timeout" if score is None else None, output)
             for score, seed, output in side]], []) for name, side in (("old", left), ("new", right))]
         about = {"id": "c", "source": None, "tags": (), "input": None} | case
         return trials.Pair([trials.ComparedCase(**about)], *sides, (0, 1), {}, [])

@@ -213,7 +213,7 @@ def hostile():
         comparison["decision"][key] = HOSTILE[3]
     cases = [ComparedCase(name, HOSTILE[i - i % 2], ((name, name),), {"text": name}, name)
              for i, name in enumerate(HOSTILE)]
-    sides = [Side({"name": name}, [[Trial(name, None if i % 2 else 0, name if i % 2 else None, name, {}, None, name)]
+    sides = [Side({"name": name}, [[Trial(name, None if i % 2 else 0, name if i % 2 else None, name, explanation=name)]
                                    for i, name in enumerate(HOSTILE)], []) for name in HOSTILE[:2]]
     return comparison, Pair(cases, *sides, (0, 1), {}, [])
 
@@ -223,9 +223,9 @@ def many_cases(count, changed_every, trials_of_each=5, asked=None):
     comparison = sample()
     cases = [ComparedCase(f"case-{i}", f"source-{i // 5}", (("half", f"{i % 2}"),),
                           {"text": asked or f"message {i} " * 20}, EXPECTED) for i in range(count)]
-    right = Trial(1001, 1, None, {"category": "billing"}, {}, None, "category passes")
+    right = Trial(1001, 1, None, '{"category": "billing"}', explanation="category passes")
     before = [right._replace(seed=1001 + t) for t in range(trials_of_each)]
-    worse = [right._replace(score=0, output={"category": "delivery"}), *before[1:]]
+    worse = [right._replace(score=0, output='{"category": "delivery"}'), *before[1:]]
     after = [before if i % changed_every else worse for i in range(count)]
     comparison["cases"] = [
         {"case_id": f"case-{i}", "baseline": 1.0, "candidate": 1 - 1 / trials_of_each, "source": f"source-{i // 5}",

@@ -14,7 +14,7 @@ def compared(gains, kinds):
     """Return the slices by kind of a comparison in which case i gains gains[i] of four trials."""
     sides = []
     for name, passes in (("A", [0] * len(gains)), ("B", gains)):
-        trials = [[Trial(t, int(t < passed), None, None, {}, None) for t in range(4)] for passed in passes]
+        trials = [[Trial(t, int(t < passed)) for t in range(4)] for passed in passes]
         sides.append(Side({"name": name}, trials, []))
     cases = [ComparedCase(f"c{i:02}", f"source {i}", (("kind", kind),)) for i, kind in enumerate(kinds)]
     pair = Pair(cases, *sides, (0, 1), {"name": "made", "sha256": ""}, [])

@@ -41,6 +41,7 @@ from typing import Any, NamedTuple
 
 from core import decide
 from core import files
+from core.figures import MOST_DRAWN
 import harness
 from core import intervals
 from core.intervals import RESAMPLES, SEED, Groups, IndexStream
@@ -48,7 +49,6 @@ from core.intervals import RESAMPLES, SEED, Groups, IndexStream
 HERE = os.path.dirname(os.path.abspath(__file__))
 VARIANTS = ("original", "typo", "uppercase", "greeting", "emphasis", "translation")
 PROCESSES = 3                 # of which the cheapest counts
-PLAIN_DRAWS = 1_000_000       # of a plain bootstrap, whose time is then scaled up to all its resamples
 PLAIN_WAYS = 2_000_000        # compositions that can be gone through in some seconds
 
 MARGIN = Fraction(1, 10)      # where the true difference is 0; else as large as it is: the worst place for a claim
@@ -92,11 +92,11 @@ def short(value: float) -> str:
 # === The plain way: 95% intervals as their definitions say ===
 
 
-def plain_sampled(numerators: Sequence[int], unit: int, resamples: int) -> Interval:
+def plain_sampled(numerators: Sequence[int], unit: int) -> Interval:
     """Return intervals.sampled_interval by one randrange a draw."""
     rng, n = random.Random(SEED), len(numerators)
-    sums = sorted(sum(numerators[rng.randrange(n)] for _ in range(n)) for _ in range(resamples))
-    low, high = resamples // 40, math.ceil(resamples * 39 / 40) - 1
+    sums = sorted(sum(numerators[rng.randrange(n)] for _ in range(n)) for _ in range(RESAMPLES))
+    low, high = RESAMPLES // 40, math.ceil(RESAMPLES * 39 / 40) - 1
     return Fraction(sums[low], n * unit), Fraction(sums[high], n * unit)
 
 
@@ -206,20 +206,19 @@ def figure_rows(cases: int) -> list[list[str]]:
     sizes[-1] += cases - sum(sizes)
     numerators, each, evidence = draw_world(WORLDS[2], sizes, 5, random.Random(SEED))
     groups, unit = evidence.groups, evidence.unit
-    part = min(RESAMPLES, max(1, PLAIN_DRAWS // cases))  # of the plain resamples: the rest would take as long again
     ways = math.comb(len(groups) + len(set(groups)) - 1, len(groups))
     rows = []
-    for name, work, plain, times in (
-            ("sampled, by case", lambda: intervals.sampled_interval(numerators, unit, IndexStream(SEED)),
-             lambda: plain_sampled(numerators, unit, part), RESAMPLES / part),
-            ("exact, by case", lambda: intervals.exact_interval(numerators, unit), None, 1),
-            ("by trial", lambda: intervals.exact_interval(each, 1), None, 1),
+    for name, work, plain in (
+            *[("sampled, by case", lambda: intervals.sampled_interval(numerators, unit, IndexStream(SEED)),
+               lambda: plain_sampled(numerators, unit))] * (cases <= MOST_DRAWN),
+            ("exact, by case", lambda: intervals.exact_interval(numerators, unit), None),
+            ("by trial", lambda: intervals.exact_interval(each, 1), None),
             ("by source", lambda: intervals.source_interval(groups, unit),
-             (lambda: plain_exact(groups, unit)) if ways <= PLAIN_WAYS else None, 1),
-            ("sign-flip", lambda: intervals.sign_flip(groups, unit), None, 1)):
+             (lambda: plain_exact(groups, unit)) if ways <= PLAIN_WAYS else None),
+            ("sign-flip", lambda: intervals.sign_flip(groups, unit), None)):
         progress(f"{cases} cases: {name}")
         taken = timeit.timeit(work, number=1, timer=time.process_time)
-        slow = plain and timeit.timeit(plain, number=1, timer=time.process_time) * times
+        slow = plain and timeit.timeit(plain, number=1, timer=time.process_time)
         rows.append([f"{cases:,}", name, short(taken), *([short(slow), short(slow / taken)] if slow else ["", ""])])
     return rows
 

@@ -299,18 +299,6 @@ def _dealt(cases: Sequence[tuple[int, int, int, int]]) -> float:
     return min(1.0, max(0.0, found.share(-seen) + 1 - found.share(seen - 1)) + 1e-12)
 
 
-def holm(p_values: Sequence[Number]) -> list[Number]:
-    """Return p-values that allow for how many were looked at (Holm 1979), in their order.
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    adjusted = itertools.accumulate(((len(order) - rank) * p_values[i] for rank, i in enumerate(order)), max)
-    found = dict(zip(order, adjusted, strict=True))
-    return [min(1, found[i]) for i in range(len(order))]
-
-
 # === Cases that sometimes pass ===
 
 def consistency(pair: Pair) -> Record:

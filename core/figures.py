@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from core import caution, chance, decide, intervals, trials
+from core import adjust, caution, chance, decide, intervals, trials
 from core.decide import Evidence, Record, Scores
 from core.files import TOOL_VERSION
 from core.intervals import RESAMPLES, IndexStream, Interval
@@ -185,7 +185,7 @@ def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Record, str |
         }
     distinct = {cases: slices[tag][value] for (tag, value), cases in data.slices.items()}
     p_values = [figures["these_cases"]["p_value"] for figures in distinct.values()]
-    holm = dict(zip(distinct, chance.holm(p_values), strict=True)) if None not in p_values else {}
+    holm = dict(zip(distinct, adjust.holm(p_values), strict=True)) if None not in p_values else {}
     adjusted, method = _adjusted([cases for cases, figures in distinct.items()
                                   if figures["source_sign_flip"]["interval_95"]], data.differences)
     for (tag, value), cases in data.slices.items():
@@ -207,8 +207,8 @@ def _adjusted(slices: Sequence[Cases], diffs: Differences) -> tuple[dict[Cases, 
         sizes.append(counts)
     if not sums:
         return {}, None
-    p_values, method = intervals.adjusted_p_values(sums)
-    return dict(zip(slices, zip(p_values, intervals.smallest_p_values(sums, sizes), strict=True), strict=True)), method
+    p_values, method = adjust.adjusted_p_values(sums)
+    return dict(zip(slices, zip(p_values, adjust.smallest_p_values(sums, sizes), strict=True), strict=True)), method
 
 
 def unscored_of_cases(data: Data) -> dict[str, list[int]]:

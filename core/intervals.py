@@ -10,8 +10,6 @@
     how often do random signs take a gain away?     flip_tail            source group, or case
     how often do they bring one as large about?     flip_p_value         source group, or case
     is a limit below that interval, ties exactly?   flip_excludes        source group, or case
-    does a slice stand out among all looked at?     adjusted_p_values    source group
-    could it, had all of it moved one way?          smallest_p_values    source group
     how do draws of several kinds add up?           InvertedSum          a draw of whole numbers
     how many pairs does a narrower interval need?   required_pairs       case
 
@@ -22,10 +20,10 @@ Reads, writes and prints nothing, and imports nothing of ours. Differences are w
 case that went from 3 to 5 passes of 5 trials is 2 over unit 5. A source group is (number of its cases, sum of their
 numerators). Intervals are in score units.
 
-Only sampled_interval, whose figures are published, and adjusted_p_values beyond EVERY_PATTERN groups draw anything. All
-else is the distribution that such draws come from, found in one of two ways. Where that is little work it is counted,
-in whole numbers: a probability that equals a limit is seen to equal it. Else it is inverted, in floats (`_Nodes` says
-what that is); interval ends then lie within 1e-4 of the score range of the true ones.
+Only sampled_interval, whose figures are published, draws anything. All else is the distribution that such draws come
+from, found in one of two ways. Where that is little work it is counted, in whole numbers: a probability that equals a
+limit is seen to equal it. Else it is inverted, in floats (`_Nodes` says what that is); interval ends then lie within
+1e-4 of the score range of the true ones.
 """
 
 import cmath
@@ -33,7 +31,6 @@ import contextlib
 import functools
 import itertools
 import math
-import operator
 import random
 import sys
 from bisect import bisect_left, bisect_right
@@ -41,13 +38,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LEVEL = 0.95
 RESAMPLES = 2000
 SEED = 20261020
-SIGN_PATTERNS = 10_000       # drawn for adjusted p-values beyond EVERY_PATTERN groups
-EVERY_PATTERN = 16           # groups up to which all 2 ** 16 sign patterns are gone through
 
 # Up to where distributions are counted: some hundredths of a second, and a second for halves, which save several.
 COUNTED_SUMS = 120_000       # additions at once, for up to 10 draws; a sixth for more, which are inverted in less time
@@ -108,47 +103,39 @@ class IndexStream:
     True
     """
 
-    _BLOCK = 1 << 16
+    _BLOCK = 1 << 16             # words that are drawn at once
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.generator = random.Random(seed)
 
     def sums(self, values: Sequence[int], repeats: int) -> list[int]:
-        """Return `repeats` sums, each of len(values) values drawn with replacement.
+        """Return `repeats` sums, each of len(values) values drawn with replacement; ValueError beyond 65,535 values.
 
-        Values are looked up as 1 and more, and tries that are rejected as 0: so both are told apart at once.
+        A table tells the value from the top 8 or 16 bits of a word: as 1 and more, so that 0 is a try at n or more.
         """
         n, low = len(values), min(values) - 1
-        lookup = [value - low for value in values] + [0] * ((1 << n.bit_length()) - n)
-        if n < 256 and max(lookup) < 256:                       # then the top byte of a word and a value are bytes
-            drawn, below = bytearray(), 8 - n.bit_length()
-            table = bytes(lookup[top >> below] for top in range(256))
-            rejected = bytes(top for top in range(256) if not table[top])
-            while missing := min(n * repeats - len(drawn), self._BLOCK):
-                words = self.generator.getrandbits(32 * missing).to_bytes(4 * missing, "little")
-                drawn += words[3::4].translate(table, rejected)
-            return [sum(drawn[i:i + n]) + n * low for i in range(0, n * repeats, n)]
-        sums = []
-        for _ in range(repeats):
-            found: list[int] = []
-            while missing := n - len(found):
-                found += filter(None, map(lookup.__getitem__, self._tries(n, missing)))
-            sums.append(sum(found) + n * low)
+        wide = 8 if n < 256 else 16
+        padded = [value - low for value in values] + [0] * ((1 << n.bit_length()) - n)
+        table = [value for value in padded for _ in range(1 << wide - n.bit_length())]
+        in_bytes = wide == 8 and max(table) < 256               # then C looks them up and adds them
+        rejected = bytes(top for top in range(256) if not table[top])
+        drawn: Any = bytearray() if in_bytes else []
+        sums: list[int] = []
+        while len(sums) < repeats:
+            tops = self._tops(wide, min(n * (repeats - len(sums)) - len(drawn), self._BLOCK))
+            drawn += (bytes(tops).translate(bytes(table), rejected) if in_bytes else
+                      filter(None, map(table.__getitem__, tops)))
+            whole = len(drawn) - len(drawn) % n
+            sums += [sum(drawn[i:i + n]) + n * low for i in range(0, whole, n)]
+            del drawn[:whole]
         return sums
 
-    def _tries(self, n: int, count: int) -> memoryview:
-        """Return the next tries at an index below n, at most `count`; all words are shifted and cut at once."""
-        bits, count = n.bit_length(), min(count, self._BLOCK)
-        tries = self.generator.getrandbits(32 * count) >> 32 - bits & _low_bits(bits, self._BLOCK)
-        in_order = 1 if sys.byteorder == "little" else -1
-        return memoryview(tries.to_bytes(4 * count, sys.byteorder)).cast("I")[::in_order]
-
-
-@functools.lru_cache(maxsize=2)
-def _low_bits(bits: int, words: int) -> int:
-    """Return the number in which so many low bits of each 32-bit word are 1."""
-    return int.from_bytes(((1 << bits) - 1).to_bytes(4, "little") * words, "little")
+    def _tops(self, wide: int, count: int) -> memoryview:
+        """Return the top 8 or 16 bits of each of the next words, in their order."""
+        words = self.generator.getrandbits(32 * count).to_bytes(4 * count, sys.byteorder)
+        parts, every = memoryview(words).cast("B" if wide == 8 else "H"), 32 // wide
+        return parts[every - 1::every] if sys.byteorder == "little" else parts[-every::-every]
 
 
 def sampled_interval(numerators: Sequence[int], unit: int, stream: IndexStream, resamples: int = RESAMPLES,
@@ -663,7 +650,7 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     if not groups:
         raise ValueError("a sign-flip test needs at least one group")
     n, tail, kinds = len(groups), _tail(level), Counter(groups)
-    patterns = f"{2 ** n if n <= EVERY_PATTERN else f'2**{n}'} sign patterns"
+    patterns = f"{2 ** n if n <= 16 else f'2**{n}'} sign patterns"
     p_value = flip_p_value(total for _, total in groups)
     rank = math.floor(tail * 2 ** n)
     if not rank:
@@ -688,111 +675,6 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
 def _flip_end(kinds: _Ways, wanted: Fraction) -> Fraction:
     """Return the smallest t, in numerators, up to which so large a share of all subsets of groups have their mean."""
     return _end(kinds, wanted, lambda t, coarse: flip_tail(_heights(kinds, t), coarse), ROUGHLY)
-
-
-# === Slices ===========================================================================================================
-
-def adjusted_p_values(slices: Sequence[Sequence[int]]) -> tuple[list[Fraction], str]:
-    """Return a p-value a slice that allows for all the slices looked at, and the method: the single-step maximum.
-
-    slices[j][g] is the sum of numerators of slice j's cases in source group g (0 where it has none). A sign pattern
-    turns whole groups, in all slices alike, so slices that share cases move together. The statistic of a slice is its
-    |signed sum| over the root of its sum of squares; its p-value is the share of patterns under which the largest
-    statistic of any slice is at least the one observed. A slice without any difference has p = 1. Exact for up to
-    EVERY_PATTERN groups, else SIGN_PATTERNS random patterns and (1 + k) / (1 + N). Westfall & Young (1993).
-
-    >>> adjusted_p_values([[1, 1, 1, 1], [1, 0, 0, 0]])
-    ([Fraction(1, 8), Fraction(1, 1)], 'exact, 16 sign patterns')
-    """
-    n = len(slices[0]) if slices else 0
-    drawn = int(n > EVERY_PATTERN)                     # then the pattern observed is one more
-    largest = sorted(_largest(tuple(map(tuple, slices))))
-    found = []
-    for column in slices:
-        observed = sum(column) ** 2 / (_squares(column) or 1)
-        found.append(Fraction(len(largest) - bisect_left(largest, observed) + drawn, len(largest) + drawn))
-    return found, (f"sampled, {SIGN_PATTERNS} sign patterns, seed {SEED}" if drawn
-                   else f"exact, {2 ** n} sign patterns")
-
-
-def smallest_p_values(slices: Sequence[Sequence[int]], sizes: Sequence[Sequence[int]]) -> list[Fraction]:
-    """Return the least adjusted p-value that each slice could have: with all of its groups moved one way.
-
-    The other slices are as seen. sizes[j][g] is by how much group g of slice j then moves, its number of cases.
-
-    >>> smallest_p_values([[1, -1, 1, 0], [0, 1, 0, 0]], [[1, 1, 1, 1], [0, 1, 0, 0]])
-    [Fraction(1, 8), Fraction(1, 1)]
-    """
-    found, largest = [], _largest(tuple(map(tuple, slices)))
-    ordered = sorted(largest)
-    for column in sizes:
-        count, patterns = _patterns(len(column))
-        drawn, limit = int(len(column) > EVERY_PATTERN), sum(column) ** 2 / _squares(column) * (1 - 1e-12)
-        taken = [pattern for pattern, cases in zip(patterns, column, strict=True) if cases]
-        one_way = functools.reduce(operator.and_, taken) | ((1 << count) - 1) ^ functools.reduce(operator.or_, taken)
-        reached = len(ordered) - bisect_left(ordered, limit)
-        reached += sum(other < limit for other, bit in zip(largest, f"{one_way:0{count}b}", strict=True) if bit == "1")
-        found.append(Fraction(reached + drawn, len(largest) + drawn))
-    return found
-
-
-def _squares(column: Sequence[int]) -> int:
-    return sum(value * value for value in column)
-
-
-@functools.lru_cache(maxsize=1)
-def _largest(slices: tuple[tuple[int, ...], ...]) -> list[float]:
-    """Return the largest statistic of any slice, squared, under each sign pattern."""
-    largest: list[float] = []
-    for column in slices:
-        sums, whole, squares = _sums_taken(column), sum(map(abs, column)), _squares(column) or 1
-        statistic = {taken: (2 * taken - whole) ** 2 / squares for taken in set(sums)}
-        statistics = map(statistic.__getitem__, sums)
-        largest = [a if a > b else b for a, b in zip(largest, statistics, strict=True)] if largest else list(statistics)
-    return largest
-
-
-@functools.lru_cache(maxsize=1)
-def _patterns(groups: int) -> tuple[int, list[int]]:
-    """Return how many sign patterns there are, and for each group a number: bit p is 1 where pattern p takes it.
-
-    Turning all signs changes no size, so of all patterns those that take the first group are enough.
-
-    >>> _patterns(3) == (4, [0b1111, 0b0101, 0b0011])
-    True
-    """
-    if groups > EVERY_PATTERN:
-        generator = random.Random(SEED)
-        return SIGN_PATTERNS, [generator.getrandbits(SIGN_PATTERNS) for _ in range(groups)]
-    count = 1 << groups - 1
-    everyone = (1 << count) - 1
-    return count, [everyone] + [everyone // ((1 << (1 << group)) + 1) for group in range(groups - 1)]
-
-
-def _sums_taken(column: Sequence[int]) -> list[int]:
-    """Return for each pattern, the last one first, the sum of the sizes that it takes: twice that, less the sum of all
-    sizes, is the sum with signs.
-
-    All patterns are added up at once: planes[i] holds bit i of each sum, so that a carry runs through all of them in a
-    few operations. A pattern that leaves a negative value out takes its size.
-    """
-    count, patterns = _patterns(len(column))
-    planes = [0] * (sum(map(abs, column)).bit_length() + 1)
-    for value, taken in zip(column, patterns, strict=True):
-        if value < 0:
-            taken ^= (1 << count) - 1
-        for place in range(value.bit_length()):
-            carry, at = taken if abs(value) >> place & 1 else 0, place
-            while carry:
-                planes[at], carry = planes[at] ^ carry, planes[at] & carry
-                at += 1
-    sums, digits_0 = [0] * count, int.from_bytes(b"0" * count)
-    for first in reversed(range(0, len(planes), 8)):            # eight planes make a byte for each pattern
-        byte_of_each = sum(int.from_bytes(f"{plane:0{count}b}".encode()) - digits_0 << i
-                           for i, plane in enumerate(planes[first:first + 8])).to_bytes(count)
-        pairs = zip(sums, byte_of_each, strict=True)
-        sums = [256 * total + byte for total, byte in pairs] if any(sums) else list(byte_of_each)
-    return sums
 
 
 # === Planning =========================================================================================================

@@ -236,11 +236,6 @@ class TheseCasesTest(unittest.TestCase):
         self.assertEqual((found["p_value"], found["pairs"]), (Fraction(2, 2 ** 20), 20))
         self.assertEqual(asked(made_pair([[1]] * 4, [[1]] * 4))["p_value"], 1)
 
-    def test_holm_by_hand(self):
-        self.assertEqual(chance.holm([Fraction(1, 4), Fraction(1, 100), Fraction(1, 10)]),
-                         [Fraction(1, 4), Fraction(3, 100), Fraction(1, 5)])
-        self.assertEqual(chance.holm([]), [])
-
 
 class SharedLuckTest(unittest.TestCase):
     def test_ratio_and_tail_by_hand(self):

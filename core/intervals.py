@@ -35,7 +35,7 @@ import random
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -229,18 +229,31 @@ class _Counted:
         return Fraction(self.running[at - 1] if at else 0, self.running[-1])
 
 
-class _Halves:
-    """The distribution of the mean of as many draws as there are groups, counted for each half of them.
-
-    Two halves sorted by total - t size tell P(mean <= t) without being combined (Horowitz & Sahni 1974, J. ACM 21:277).
-    A few large sources need it: their characteristic function does not fade.
-    """
+class _Searched:
+    """The distribution of the mean of as many draws as there are groups, of which share() tells P(mean <= t) alone."""
     exact = False
     roughly: tuple[int, ...] = (1,)                        # as _end takes them
-    grid: tuple[Fraction, Fraction] | None = None
+    grid: tuple[Fraction, Fraction] | None = None          # of all means, where they have one
 
     def __init__(self, kinds: _Ways) -> None:
         self.kinds, self.draws = kinds, sum(kinds.values())
+
+    def share(self, t: Fraction, coarse: int = 1) -> Number:
+        raise NotImplementedError
+
+    def quantile(self, share: Fraction) -> Fraction:
+        """Return the smallest mean t with P(mean <= t) >= share."""
+        return _end(self.kinds, share, self.share, self.roughly, self.grid)
+
+
+class _Halves(_Searched):
+    """The distribution, counted for each half of the draws: a few large sources have a function that does not fade.
+
+    Two halves sorted by total - t size tell P(mean <= t) without being combined (Horowitz & Sahni 1974, J. ACM 21:277).
+    """
+
+    def __init__(self, kinds: _Ways) -> None:
+        super().__init__(kinds)
         half = _draws(kinds, self.draws // 2, HALF_SUMS)
         if len(half) > HALF_PLACES:
             raise _TooMany
@@ -254,14 +267,11 @@ class _Halves:
         below = sum(ways * running[bisect_right(heights, -height)] for height, ways in first)
         return Fraction(below, self.draws ** self.draws)
 
-    def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share, on the grid of all means where they have one."""
-        return _end(self.kinds, share, self.share, self.roughly, self.grid)
-
 
 # === Inversion ========================================================================================================
 
-_Wave = tuple[float, complex]
+_Wave = tuple[float, complex]                           # a point w, and what is asked there
+_Kind = tuple[int, list[tuple[float, float]]]           # how many draws, and (weight, part) of what one can be
 
 
 class _Nodes:
@@ -287,6 +297,28 @@ def _above(waves: Iterable[_Wave], y: float) -> float:
     return math.fsum([(wave * cmath.rect(1, -w * y)).imag for w, wave in waves])
 
 
+def _waves(kinds: Sequence[_Kind], nodes: _Nodes) -> Iterator[_Wave]:
+    """Yield (w, function times weight) at the nodes where the characteristic function of a sum is not negligible.
+
+    The function of one draw is the mean of exp(iw part). It grows no faster with w than the mean of |part|, so that
+    after a negligible one so many nodes are passed over as it takes to grow.
+    """
+    limits = [(NEGLIGIBLE ** (1 / count), math.fsum(weight * abs(part) for weight, part in terms) or 1.0)
+              for count, terms in kinds]
+    node = 0
+    while node < nodes.count:
+        w, node = (node + 0.5) * nodes.angle, node + 1
+        wave = complex(nodes.weight(w))
+        for (count, terms), (still, growth) in zip(kinds, limits, strict=True):
+            factor = sum([cmath.rect(weight, w * part) for weight, part in terms])
+            if (size := abs(factor)) <= still:
+                node += int((still - size) / growth / nodes.angle)
+                break
+            wave *= factor ** count
+        else:
+            yield w, wave
+
+
 class InvertedSum:
     """The distribution of a sum of independent whole numbers, inverted: right to 1e-12 where no noise is added.
 
@@ -303,31 +335,18 @@ class InvertedSum:
         self.step = math.gcd(*(number - low for (_, weights), low in zip(draws, least, strict=True)
                                for number in weights)) or 1
         self.centre = top = most = variance = 0.0
-        kinds = []
+        kinds: list[_Kind] = []
         for (count, weights), low in zip(draws, least, strict=True):
             places = [((number - low) // self.step, weight) for number, weight in weights.items()]
             mean = math.fsum(weight * place for place, weight in places)
             terms = [(weight, place - mean) for place, weight in places]
-            kinds.append((count, terms, NEGLIGIBLE ** (1 / count),
-                          math.fsum(weight * abs(part) for weight, part in terms) or 1.0))
+            kinds.append((count, terms))
             self.centre, top = self.centre + count * mean, top + count * max(place for place, _ in places)
             most = max(most, *(abs(part) for _, part in terms))
             variance += count * math.fsum(weight * part ** 2 for weight, part in terms)
         # Further from its mean than this the sum lies in less than 1e-12 of all draws (Bernstein's inequality).
         self.radius = min(top, 9.5 * most + math.sqrt(90 * most ** 2 + 57 * variance)) + 1
-        self.waves: list[_Wave] = []
-        nodes, node = _Nodes(2 * self.radius, blur / self.step), 0
-        while node < nodes.count:
-            w, node = (node + 0.5) * nodes.angle, node + 1
-            wave = complex(nodes.weight(w))
-            for count, terms, still, mean_part in kinds:
-                factor = sum([cmath.rect(weight, w * part) for weight, part in terms])
-                if (size := abs(factor)) <= still:              # it grows no faster with w than the mean |part|
-                    node += int((still - size) / mean_part / nodes.angle)
-                    break
-                wave *= factor ** count
-            else:
-                self.waves.append((w, wave))
+        self.waves = list(_waves(kinds, _Nodes(2 * self.radius, blur / self.step)))
 
     def share(self, most: int) -> float:
         """Return P(sum <= most)."""
@@ -336,14 +355,14 @@ class InvertedSum:
         return min(1.0, max(0.0, share))
 
 
-class _Inverted(_Halves):
-    """The same in floats: the sum of the totals drawn, where all sizes are equal.
+class _Inverted(_Searched):
+    """The distribution, inverted: of the sum of the totals drawn, where all sizes are equal.
 
     Else the mean is at most t where the sum of total - t size is at most 0, and that sum is inverted for each t anew.
     """
 
     def __init__(self, kinds: _Ways) -> None:
-        self.kinds, self.draws = kinds, sum(kinds.values())
+        super().__init__(kinds)
         means = [total / size for size, total in kinds]
         self.blur = BLUR * (max(means) - min(means)) * sum(size * count for (size, _), count in kinds.items())
         self.size, least = min(kinds)
@@ -429,7 +448,7 @@ def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
 # === The bootstrap, computed ==========================================================================================
 
 @functools.lru_cache(maxsize=4)                         # an interval and its picture ask for the same
-def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Halves:
+def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Searched:
     """Return the distribution: counted if that is little work, in halves if a few sizes differ, else inverted."""
     kinds, draws = dict(times), sum(count for _, count in times)
     with contextlib.suppress(_TooMany):
@@ -441,7 +460,7 @@ def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Ha
     return inverted
 
 
-def _bootstrap(groups: Groups) -> _Counted | _Halves:
+def _bootstrap(groups: Groups) -> _Counted | _Searched:
     """Return the distribution of the mean of as many draws as there are groups. Raises ValueError on none."""
     if not groups:
         raise ValueError("a bootstrap needs at least one case")

@@ -22,7 +22,7 @@ import sys
 
 if sys.version_info < (3, 11):
     sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
 import hmac
@@ -120,6 +120,8 @@ class TrialLog(Appender):
         if "utf-8" not in json.detect_encoding(lines):
             raise RunError(f"{self.path} is not UTF-8, and the rows added to it would be; save it as UTF-8")
         broken: list[tuple[str, str]] = []
+        if lines.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            raise RunError(f"{self.path} is a JSON list, which cannot be added to; name another log")
         end = finished(lines)
         for where, value in read_lines(lines[:end], self.path, broken):
             row = check_row(value, where, self.score_range)
@@ -133,6 +135,7 @@ class TrialLog(Appender):
         with self.lock:
             why = "" if self.unsound else self.changed()
             if why:
+                self.unsound = f"the log {why}; start the collector again"
                 self.leave()
                 self.unsound = f"the log {why}, its rows are in {self.path}; start the collector again"
             if self.unsound:
@@ -281,12 +284,16 @@ def build_parser() -> argparse.ArgumentParser:
 
 def open_server(args: argparse.Namespace) -> Collector:
     """Return a server of the log and address that the options name; raise RunError where that cannot be."""
-    token = os.environ.get("TRIAL_TOKEN", "").strip()
+    token, (low, high) = os.environ.get("TRIAL_TOKEN", "").strip(), args.score_range
+    if not token and os.environ.get("TRIAL_TOKEN"):
+        raise RunError("TRIAL_TOKEN is blank; set it to a secret, or take it out of the environment")
+    if low >= high:
+        raise RunError("--score-range: LOW is below HIGH; correct it")
     if not token and args.host not in LOOPBACK:
         raise RunError(f"{args.host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or keep 127.0.0.1")
     if not token.isprintable():  # bytes that are no text come as halves of characters
         raise RunError("TRIAL_TOKEN holds what no HTTP header can carry; set it to printable text")
-    log = TrialLog(args.log, tuple(args.score_range), args.ignore_input)
+    log = TrialLog(args.log, (low, high), args.ignore_input)
     try:
         return Collector(args.host, args.port, log, token)
     except (OSError, OverflowError, UnicodeError) as error:  # the last two: for a port, a name that cannot be one

@@ -132,7 +132,7 @@ class ServerTest(CollectorTest):
     def test_a_refused_start_is_one_error_line_and_exit_status_1(self):
         done = subprocess.run(
             [sys.executable, os.path.join(HERE, "collector.py"), "--log", self.log, "--host", "0.0.0.0"],
-            capture_output=True, text=True, timeout=5, env={**os.environ, "TRIAL_TOKEN": " "})
+            capture_output=True, text=True, timeout=5, env={**os.environ, "TRIAL_TOKEN": ""})
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
         self.assertRegex(done.stderr, r"\Aerror: '0.0.0.0' is reached from other machines; set TRIAL_TOKEN [^\n]*\n\Z")
         self.assertFalse(os.path.exists(self.log))
@@ -252,8 +252,18 @@ class ServerTest(CollectorTest):
 
     def test_other_addresses_are_refused_without_a_token(self):
         for host in ("0.0.0.0", "", "::", "192.0.2.1", "localhost.example"):
-            self.assertIn("set TRIAL_TOKEN", self.refused_start("--host", host, token=" "))
+            self.assertIn("set TRIAL_TOKEN", self.refused_start("--host", host))
+        self.assertIn("TRIAL_TOKEN is blank", self.refused_start(token=" "))  # who set it meant it to be wanted
+        for low, high in ((1, 0), (0, 0)):
+            self.assertIn("LOW is below HIGH", self.refused_start("--score-range", str(low), str(high)))
         self.assertFalse(os.path.exists(self.log))
+        for listed in ("[1]\n", "\ufeff \n[\n{}]\n"):
+            with open(self.log, "w") as file:
+                file.write(listed)
+            self.assertIn("is a JSON list, which cannot be added to", self.refused_start())
+            with open(self.log) as file:
+                self.assertEqual(file.read(), listed)
+            os.unlink(self.log)
         self.assertIn("cannot bind 192.0.2.1 port 0: ", self.refused_start("--host", "192.0.2.1", token="x"))
         self.assertIn("give another --host or --port", self.refused_start("--port", "65536"))
         self.start("--host", "localhost")

@@ -58,13 +58,16 @@ def read_bytes(path: str, size: int = MOST_BYTES) -> bytes:
     """Return a file's bytes, or its first `size`; raise RunError where it cannot be read, or has MOST_BYTES or more."""
     try:
         with open_input(path) as file:
-            data = file.read(size)
+            data, piece = b"", os.fstat(file.fileno()).st_size + 1  # read() sets aside all that it is asked for
+            while piece and len(data) < size:
+                more = file.read(min(size - len(data), piece))
+                data, piece = data + more, len(more) and max(1 << 20, len(data))
         if len(data) == MOST_BYTES:
             raise OSError(errno.EFBIG, f"it has {MOST_BYTES} bytes or more")
         return data
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise RunError(f"cannot read {path}: {reason}; give a file that can be read") from None
+        raise RunError(f"cannot read {path or repr(path)}: {reason}; give a file that can be read") from None
 
 
 def decode(data: bytes, where: str) -> str:
@@ -183,7 +186,7 @@ def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[st
     named = [(kind, path, stream_of(path)) for kind, path in outputs if path is not None]
     places = [os.path.realpath(path) if stream is None else stream for _, path, stream in named]
     for (kind, path, stream), place in zip(named, places, strict=True):
-        reason = _why_not_written(path, kind, inputs, manifest) if stream is None else ""
+        reason = _why_not_written(path, kind, inputs, manifest) if stream is None else _why_closed(stream)
         if places.count(place) > 1:
             reason = "it is named for two outputs; give each a file of its own"
         if reason:
@@ -214,6 +217,14 @@ def _why_not_written(path: str, kind: str, inputs: Sequence[str], manifest: Any)
             there = next(others, there)
     return "" if there == kind else (
         f"it is {there or 'a file of another kind'}, and only {kind} made before is replaced; name another file")
+
+
+def _why_closed(stream: int) -> str:
+    try:
+        os.fstat(stream)
+        return ""
+    except (OSError, OverflowError) as error:
+        return f"{getattr(error, 'strerror', error)}; name a stream that is open"
 
 
 def _identity(manifest: Any, what: str) -> Any:
@@ -330,8 +341,12 @@ class Appender:
         self.data += lines[:kept]
         if torn:
             torn_path = f"{self.path}.torn"
-            other = os.open(torn_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW,
-                            stat.S_IMODE(os.fstat(self._file).st_mode))
+            try:
+                other = os.open(torn_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW,
+                                stat.S_IMODE(os.fstat(self._file).st_mode))
+            except OSError as error:
+                raise RunError(f"cannot write {torn_path}, for the last {len(torn)} bytes of the log, which are not "
+                               f"finished: {error.strerror}; move what is there away") from None
             with open(other, "wb") as file:
                 _write_all(file.fileno(), torn.removesuffix(b"\n") + b"\n")
             _sync_folder(torn_path)
@@ -383,11 +398,19 @@ class Appender:
 
     def leave(self) -> None:
         """Go on in a new file that holds all of `data`, and name it in `path`; raise OSError where none can be made."""
-        name, folder = f"{os.path.basename(self.path)}.", os.path.dirname(self.path) or "."
-        new = tempfile.mkstemp(".saved", name, folder if os.access(folder, os.W_OK) else None)  # gone, too?
+        new, made = -1, ""
+        for folder in (os.path.dirname(self.path) or ".", None):  # the first may be gone, or full: then a temporary one
+            try:
+                new, made = tempfile.mkstemp(".saved", f"{os.path.basename(self.path)}.", folder)
+                _write_all(new, self.data)
+                break
+            except OSError:
+                if made:
+                    os.unlink(made)
+                if folder is None:
+                    raise
         os.close(self._file)
-        self._file, self.path = new
-        _write_all(self._file, self.data)
+        self._file, self.path = new, made
         _sync_folder(self.path)
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tracemalloc
 import unittest
 from unittest import mock
 
@@ -130,8 +131,11 @@ class WriteTest(FolderTest):
             with self.subTest(words):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertEqual(self.load("out"), b"before\n" + b"line\n" * (number == 1) + b"text\n")
-        with self.assertRaisesRegex(RunError, "cannot write /dev/fd/987: Bad file descriptor"):
-            write("/dev/fd/987", NEW)
+        for number in (987, 999_999_999, 99_999_999_999):
+            with self.assertRaisesRegex(RunError, f"cannot write /dev/fd/{number}: "):
+                files.check_outputs([("a text", f"/dev/fd/{number}")])
+            with self.assertRaisesRegex(RunError, f"cannot write /dev/fd/{number}: "):
+                write(f"/dev/fd/{number}", NEW)
 
 
 class ReplaceTest(FolderTest):
@@ -343,6 +347,19 @@ class ReadTest(FolderTest):
                 files.read_bytes(path)
         with mock.patch.object(files, "MOST_BYTES", 5), self.assertRaisesRegex(RunError, "it has 5 bytes or more"):
             files.read_bytes("cases.json", 5)
+
+    def test_no_more_memory_is_set_aside_than_a_file_has(self):
+        path = os.path.join(tempfile.mkdtemp(dir=self.enterContext(tempfile.TemporaryDirectory())), "f")
+        for size in (0, 1, 100_000):
+            with open(path, "wb") as file:
+                file.write(b"x" * size)
+            tracemalloc.start()
+            data = files.read_bytes(path)
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            self.assertEqual(len(data), size)
+            self.assertLess(peak, 10_000_000)
+        self.assertEqual(files.read_bytes(path, 7), b"x" * 7)
 
     def test_a_pipe_is_read(self):
         reader, writer = os.pipe()

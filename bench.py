@@ -21,7 +21,7 @@ import sys
 
 if sys.version_info < (3, 11):
     sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
 import contextlib
@@ -49,6 +49,7 @@ RETRIES = 8  # with the pauses below about two minutes: the time in which a serv
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 TICK_S = 1.0  # how long the line on a terminal may stay as it is
 LOOK_EVERY = 100  # trials between two looks at the server
+MOST_WORKERS = 10_000
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
 
 Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
@@ -83,7 +84,8 @@ class LogWriter(files.Appender):
         if not lines:
             return 0
         log, header, self.first = logs.parse_log(lines, self.path), self.header, None
-        if log.end and not log.changed and log.header["trials"] < header["trials"]:
+        logs.refuse_changed_log(log, self.path)
+        if log.end and log.header["trials"] < header["trials"]:
             self.first = {"type": "extended", "trials": header["trials"], "at": header["started_at"]}
             log.header["trials"] = header["trials"]
         logs.refuse_run_difference(log.header, header, (self.path, "this command"))
@@ -109,7 +111,8 @@ class LogWriter(files.Appender):
                 self.moved = moved
             self.append(files.json_line(value).encode())
         except OSError as error:
-            raise RunError(f"cannot write {self.path}: {error.strerror}; free disk space") from None
+            what = f"{moved}, and cannot be saved elsewhere" if why else f"cannot write {self.path}"
+            raise RunError(f"{what}: {error.strerror}; free disk space") from None
         if value["type"] == "trial":
             self.rows.append(value)
         if self.moved:
@@ -199,7 +202,8 @@ class Pool(NamedTuple):
         """
         begun: queue.SimpleQueue[Any] = queue.SimpleQueue()
         done: queue.SimpleQueue[tuple[Any, Any, BaseException | None] | None] = queue.SimpleQueue()
-        for _ in range(min(workers, len(attempts))):  # daemons: no exit waits for a slow server
+        workers = min(workers, len(attempts))
+        for _ in range(workers):  # daemons: no exit waits for a slow server
             threading.Thread(target=self._serve, args=(begun, done), daemon=True).start()
         waiting, under_way = iter(attempts), 0
         failure: BaseException | None = None
@@ -304,15 +308,28 @@ class Progress:
             self.stream.flush()
 
 
+def verdict_of(task: Task, case: Case, outcome: Outcome) -> str:
+    """Return the verdict for the progress line. A grader that fails is no reason to stop: the answer is kept."""
+    try:
+        return harness.grade(task, case, outcome)[0]
+    except Exception:  # raised again by the replay of the finished log
+        return "not graded"
+
+
 def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Case]) -> list[str]:
     """Return warnings for the reader of a run: its incomplete trials by reason, and what the system warned of."""
     found: dict[str, list[str]] = {}
+    first = ""  # what answered the first trial
     for row in rows:
         where = f"(first: case {row['case_id']!r} trial {row['trial']})"
-        if harness.grade(task, cases[row["case_id"]], row)[0] == "incomplete":
+        if verdict_of(task, cases[row["case_id"]], row) == "incomplete":
             error = row.get("error", {"type": "NoAnswer", "message": f"the output is no answer of {task.name}"})
             message = " ".join(error["message"].split())
             found.setdefault(f"incomplete, {error['type']}", []).append(f"{message[:200]} {where}")
+        served = logs.served_by(row)
+        first = first or served
+        if served not in ("", first):
+            found.setdefault("not the first trial's model or fingerprint", []).append(where)
         if "warning" in row["metadata"]:
             found.setdefault(str(row["metadata"]["warning"]), []).append(where)
     return [f"{len(firsts)} of {len(rows)} trials: {what}: {firsts[0]}" for what, firsts in found.items()]
@@ -354,7 +371,8 @@ class Recorder(NamedTuple):
             if writer.sealed:  # the model has changed: there is nothing to go on with
                 raise
             words = (f"{len(writer.rows)} of {len(writer.attempts)} trials are kept in {writer.path}; "
-                     f"go on with the same command{f', --log {writer.path}' if writer.moved else ''} and --resume")
+                     f"go on with the same command{f', --log {writer.path}' if writer.moved else ''} and --resume"
+                     if os.path.exists(writer.path) else "nothing of it is kept")
             if isinstance(stopped, RunError):
                 raise RunError(f"{stopped}; {words}") from stopped.__cause__
             print_stderr(f"stopped: {words}")
@@ -382,7 +400,7 @@ class Recorder(NamedTuple):
         case, trial = attempt
         seed = harness.trial_seed(trial, case.id, self.args.seeds)
         self.writer.add({"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome})
-        self.progress.step(harness.grade(self.task, case, outcome)[0])
+        self.progress.step(verdict_of(self.task, case, outcome))
         if "retries" in outcome["metadata"] or len(self.writer.rows) % LOOK_EVERY == 0:
             self.look()
 
@@ -457,11 +475,13 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
          timer: Callable[[], float] = time.monotonic, wait: Callable[[float], Any] | None = None) -> int:
     """Run the command; clock tells the time of day, timer measures, wait makes the pauses between retries."""
     args = build_parser().parse_args(argv)
+    k, n = shard_of(args.shard)
     if args.out is None:
         args.out = os.path.join("runs", os.path.splitext(os.path.basename(args.log))[0] + ".json")
-    if args.workers < 1 or args.retries < 0 or args.timeout is not None and not 0 < args.timeout < 1e9:
-        raise RunError("--workers is at least 1, --retries at least 0, --timeout above 0; correct the option")
-    k, n = shard_of(args.shard)
+    within_limits = args.timeout is None or 0 < args.timeout < 1e9
+    if not 1 <= args.workers <= MOST_WORKERS or args.retries < 0 or not within_limits:
+        raise RunError(f"--workers is at least 1 and at most {MOST_WORKERS}, --retries at least 0, --timeout above 0; "
+                       "correct the option")
     task, case_set, system = harness.load_run(args)
     set_up(system, args)
     cases, patience = case_set.of([args.split]), Patience(args.retries, threading.Event(), wait)
@@ -470,14 +490,15 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
         "splits": [args.split], "trials": args.trials, "shard": None if n == 1 else f"{k}/{n}",
         "workers": args.workers, "started_at": harness.utc(clock()),
         **({} if args.seeds == logs.SEED_RULES[0] else {"seeds": args.seeds})})
-    if n == 1:
-        read = [args.cases, args.log, *filter(None, [args.prompt])]
-        files.check_outputs([("a run record", args.out)], read, header)
+    outputs, read = [("a run record", args.out)] * (n == 1), [args.cases, args.log, *filter(None, [args.prompt])]
+    if not (args.resume and os.path.exists(args.log)):  # a log that is there is compared first: it says what differs
+        files.check_outputs(outputs, read, header)
     attempts = attempts_of(cases, args.trials, (k, n))
     with contextlib.closing(LogWriter(args.log, args.resume, header, attempts)) as writer:
+        files.check_outputs(outputs, read, header)
         if not writer.sealed:
             by_id = {case.id: case for case in cases}
-            kept = [harness.grade(task, by_id[row["case_id"]], row)[0] for row in writer.rows]
+            kept = [verdict_of(task, by_id[row["case_id"]], row) for row in writer.rows]
             progress = Progress(len(attempts), kept, args.quiet, timer)
             Recorder(args, system, task, writer, patience, progress, clock, timer).record()
     finish(args, task, case_set)

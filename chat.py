@@ -38,8 +38,9 @@ TIMEOUT_S, LOOK_TIMEOUT_S = 300.0, 10.0  # for a whole reply: of the model, of t
 LARGEST_REPLY = 16_000_000  # bytes
 PRICES = ("price_in", "price_out")  # options: USD for a million tokens read, written
 FIXED = ("model", "messages", "stream", "n", "seed")  # the recorder decides on them
-BUSY = {408, 425, 429, 500, 502, 503, 504, 507, *range(520, 530)}  # a server's own trouble: it may go through later
-REFUSED = re.compile(  # what a server says, under whatever status, that will refuse the same request again
+LATER = {408, 425, 429}  # the same request may go through later
+BUSY = {500, 502, 503, 504, 507, *range(520, 530)}  # so it may, but for the words below, which refuse it for good
+REFUSED = re.compile(
     r"validation|invalid_request|literal_error|[a-z]+_(format|tokens)\b|"
     r"(invalid|unsupported|unknown|unexpected) (\S+ )?(argument|field|format|schema|option|parameter|value)\b", re.I)
 ABSENT = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, http.client.InvalidURL, UnicodeError)  # no such server
@@ -106,15 +107,17 @@ class Server:
         if not re.fullmatch("[!-~]*", key):
             raise RunError(f"the key for {variable} has a letter that no HTTP header carries; correct it")
         self.name = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
-        basic = base64.b64encode(login.encode()).decode()
+        basic = base64.b64encode(login.encode("utf-8", "surrogateescape")).decode()
         login_header = f"Bearer {key}" if key else f"Basic {basic}" if login else None
         self.headers = _drop_none({"Content-Type": "application/json", "Authorization": login_header})
         secrets = {key, login, login.partition(":")[2], basic} - {""}
-        forms = {form for secret in secrets
-                 for form in (secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1])}
+        forms = {form for secret in secrets for form in (
+            secret, urllib.parse.quote(secret, "", errors="surrogateescape"), json.dumps(secret)[1:-1])}
         self._secret = re.compile("|".join(  # a short one only as a word of its own: it may be "x" or "none"
             re.escape(form) if len(form) > 7 else rf"(?<!\w){re.escape(form)}(?!\w)"
             for form in sorted(forms, key=len, reverse=True)) or "(?!)")
+        # In a reply only what is no word that a model could have written.
+        self._repeated = re.compile("|".join(re.escape(form) for form in forms if len(form) > 15) or "(?!)")
 
     def _exchange(self, path: str, data: str | None, timeout_s: float) -> tuple[http.client.HTTPResponse, bytes]:
         """Return a response and its whole body; raise OSError, HTTPException or ValueError where there is none."""
@@ -154,7 +157,7 @@ class Server:
         value, what = None, "no JSON object"
         try:
             with contextlib.suppress(RunError):
-                value = parse_json(content.decode(), self.name)
+                value = parse_json(self._repeated.sub("***", content.decode()), self.name)
         except UnicodeDecodeError:
             what = "not UTF-8"
         wrong = value.get("error") if isinstance(value, dict) else None
@@ -162,11 +165,13 @@ class Server:
         words = self._secret.sub("***", words if isinstance(words, str) else json.dumps(words))
         if response.status in (404, 405) and not known:
             return {}
-        if response.status in BUSY and not REFUSED.search(words):
-            pause = retry_seconds(response.getheader("Retry-After", ""))
+        pause = retry_seconds(response.getheader("Retry-After", ""))
+        if response.status in LATER or response.status in BUSY and (pause is not None or not REFUSED.search(words)):
             raise Unavailable(f"{self.name}: {response.status} {words[:200]}", pause)
         if response.status != 200:
-            raise RunError(f"{self.name}{path} answers {response.status}: {words[:300]}; correct model, options or key")
+            elsewhere = response.status in (301, 302, 303, 307, 308, 404, 405) and not isinstance(value, dict)
+            advice = f"the address in {self.variable}" if elsewhere else "model, options or key"
+            raise RunError(f"{self.name}{path} answers {response.status}: {words[:300]}; correct {advice}")
         if not isinstance(value, dict) or wrong is not None:
             what = what if wrong is None else "an error"
             raise Unavailable(f"{self.name}: a reply that is {what}: {words[:200]!r}")
@@ -408,8 +413,6 @@ class Ollama(Chat):
 class OpenAI(Chat):
     """A model behind the OpenAI-compatible API, whoever serves it."""
 
-    first: tuple[Any, Any] | None = None  # model and fingerprint of the first reply
-
     def __init__(self, model: str):
         super().__init__(model)
         self.name = f"openai:{model}"
@@ -434,13 +437,10 @@ class OpenAI(Chat):
             choice, usage = reply["choices"][0], reply.get("usage") or {}
             message, reason = choice["message"], choice["finish_reason"]
             content = message.get("content") or ""
-            served = reply.get("model"), reply.get("system_fingerprint")
-            self.first = self.first or served
             kept = _drop_none({
-                "finish_reason": reason, "usage": usage, "served": served[0], "system_fingerprint": served[1],
-                "refusal": message.get("refusal"),
-                "thinking": message.get("reasoning_content") or message.get("reasoning"),
-                "warning": None if served == self.first else "not the first trial's model or fingerprint"})
+                "finish_reason": reason, "usage": usage, "served": reply.get("model"),
+                "system_fingerprint": reply.get("system_fingerprint"), "refusal": message.get("refusal"),
+                "thinking": message.get("reasoning_content") or message.get("reasoning")})
             if isinstance(content, str) and isinstance(reason, str):
                 return Reply(content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), kept)
         raise self.server.not_whole(reply)
@@ -462,7 +462,7 @@ def _text(value: Any) -> str:
 
 
 def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _models(listed: Any, key: str = "name") -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ import sys
 
 if sys.version_info < (3, 11):
     sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
 import gc
@@ -136,7 +136,7 @@ def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> Pair:
         return trial_logs.read_trial_logs(args.trials, *names, reading)
     case_set = harness.load_cases(args.cases)
     pair = trials.from_records((harness.read_run(name, case_set, args.cases) for name in names), case_set, names)
-    if args.task:
+    if args.task is not None:
         for name, manifest in zip(names, pair.manifests, strict=True):
             harness.load_task(args.task, manifest, name)
     return pair
@@ -198,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if bool(args.trials) == bool(args.cases):
         parser.error("give --cases with two run records, or --trials with two configs")
-    if args.task and args.trials:
+    if args.task is not None and args.trials:
         parser.error("--task says what graded run records; leave it out with --trials")
     given = {name: getattr(args, name) for name in DEFAULTS if getattr(args, name) not in (None, False)}
     if args.check is not None:

@@ -18,9 +18,10 @@ import sys
 
 if sys.version_info < (3, 11):
     sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # `python3 -I` leaves this folder out
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
+import copy
 import hashlib
 import importlib
 import importlib.machinery
@@ -48,6 +49,7 @@ from core.logs import (
 from core.texts import Json, head, opened
 
 RECORD_VERSION = "1"
+MOST_TRIALS = 10_000_000  # of a run: more are a slip of the hand
 VERDICTS = ("pass", "fail", "incomplete")
 SYSTEM_FIELDS = ("name", "version", "mode", "model", "prompt", "tools", "index")
 REJECTED = {"rejected": True}  # what a case expects whose input must be refused
@@ -140,6 +142,10 @@ def _case(item: Any, where: str) -> Case:
         raise CaseError(f'{where}: nothing is expected of it; add "expected", an answer or {{"rejected": true}}')
     check_fields(item, {"split": TEXT, "input": TABLE, "tags": TABLE}, where, CaseError)
     check_fields(item["tags"], dict.fromkeys(item["tags"], TEXT), f"{where}: tags", CaseError)
+    try:
+        json.dumps(item, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise CaseError(f"{where}: it holds half a character (a lone surrogate); write the whole character") from None
     if item["split"] not in SPLITS:
         raise CaseError(f"{where}: split {item['split']!r} is none of {', '.join(SPLITS)}; correct it")
     return Case(*(item[field] for field in Case._fields))
@@ -199,13 +205,18 @@ def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> 
     sha256 = hashlib.sha256(_source(name)).hexdigest()
     if run:  # what a log from somewhere names is run only if it is what the log was recorded with
         _refuse_other(run, "task", name, sha256, where)
-    module = _module(name, "the task")
+    prefix, sys.pycache_prefix = sys.pycache_prefix, os.devnull  # what is run is the source, not what was compiled once
+    try:
+        module = _module(name, "the task")
+    finally:
+        sys.pycache_prefix = prefix
     _require(module, ("GRADERS", "check_expected", "check_answer"), f"the task {name!r}")
     graders = module.GRADERS
-    if not (isinstance(graders, dict) and graders and all(
+    if not (isinstance(graders, dict) and graders and "rejection" not in graders and all(
             isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and callable(pair[1])
             for pair in graders.values())):
-        raise RunError(f"the task {name!r}: GRADERS is not {{name: (version, function)}} with at least one; correct it")
+        raise RunError(f"the task {name!r}: GRADERS is not {{name: (version, function)}} with at least one, and none "
+                       "named rejection; correct it")
     return Task(name, sha256, graders, module.check_expected,
                 module.check_answer, getattr(module, "Rejection", NoRejection), getattr(module, "SCHEMA", None))
 
@@ -247,8 +258,8 @@ def configure(system: Any, task: Task, cases: Sequence[Case], prompt: str | None
             given[key] = parse_json(text, key)
         except RunError:
             given[key] = text
-    text = decode(read_bytes(prompt), prompt) if prompt else ""
-    if prompt and not text.strip():
+    text = "" if prompt is None else decode(read_bytes(prompt), prompt)
+    if prompt is not None and not text.strip():
         raise RunError(f"{prompt} is blank; write the prompt into it")
     if hasattr(system, "configure"):
         name = os.path.splitext(os.path.basename(prompt or ""))[0]
@@ -267,7 +278,7 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
     an exit or an OSError inside another, or they would pass for those of the command.
     """
     try:
-        output, metadata = system.respond(case, trial)
+        output, metadata = system.respond(copy.deepcopy(case), trial)  # what it does to a case is not seen by others
         outcome = {"output": output, "metadata": metadata}
     except (Incomplete, task.rejection) as error:
         kind = "Rejection" if isinstance(error, task.rejection) else type(error).__name__
@@ -293,6 +304,10 @@ def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[st
         except ValueError:
             return "incomplete", {}
         found = {name: grader(case.expected, outcome["output"]) for name, (_, grader) in task.graders.items()}
+        for name, passes in found.items():
+            if isinstance(passes, (int, float)) and passes not in (0, 1):
+                raise RunError(f"the grader {name} of {task.name} returns {passes} of case {case.id!r}, and a case "
+                               "passes or fails; return true or false, or compare scores with compare.py --trials")
         graded = {name: bool(passes) for name, passes in found.items() if passes is not NotImplemented}
     return verdict_of(graded), graded
 
@@ -319,9 +334,11 @@ def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dic
 
     `run` holds splits, trials, shard, workers and started_at, and seeds where they are per case.
     """
-    if run["trials"] < 1:
-        raise RunError(f"--trials {run['trials']}: a run has at least 1 trial a case; give 1 or more")
-    if not case_set.of(run["splits"]):
+    cases = len(case_set.of(run["splits"]))
+    if not 1 <= run["trials"] <= MOST_TRIALS // (cases or 1):
+        raise RunError(f"--trials {run['trials']}: a run has at least 1 trial a case, and {MOST_TRIALS:,} at most in "
+                       "all; give another number")
+    if not cases:
         raise CaseError(f"{case_set.name} has no case in {' '.join(run['splits'])}; choose another --split")
     return dict(json.loads(json_line({
         "type": "header", "log_version": LOG_VERSION, "tool_version": TOOL_VERSION,
@@ -393,10 +410,12 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = logs[0].header
+    extended = sorted({count for log in logs for count in log.header.get("extended", [])})
+    header = header | ({"extended": extended} if extended else {})
     _refuse_other(header, "case_set", case_set.name, case_set.sha256, logs[0].name)
     trials: dict[TrialKey, dict[str, Any]] = {}
     for log in logs:
-        refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard", "workers"))
+        refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard", "workers", "extended"))
         for number, line in zip(log.lines, log.rows, strict=True):
             add_trial(trials, line, f"{log.name}:{number}", "give each shard once")
     numbers: dict[str, list[int]] = {}

@@ -45,6 +45,7 @@ class Log:
         self.lines: list[int] = []  # the line number of each row
         self.changed: dict[str, Any] | None = None  # the line that says that another model answered
         self.end: dict[str, Any] | None = None
+        self.sealed = 0  # how many lines a log had before it was extended
 
 
 def trial_seed(trial: int, case_id: str = "", rule: str = SEED_RULES[0]) -> int:
@@ -93,6 +94,12 @@ def add_trial(trials: dict[TrialKey, dict[str, Any]], row: dict[str, Any], where
     if key in trials:
         raise RunError(f"{where}: case {key[0]!r} trial {key[1]} is recorded twice; {advice}")
     trials[key] = row
+
+
+def served_by(row: dict[str, Any]) -> str:
+    """Return the model and fingerprint that answered a trial, by the server's own word; "" where it has none."""
+    named = map(row["metadata"].get, ("served", "system_fingerprint"))
+    return " ".join(str(name) for name in named if name)
 
 
 # === Reading ===
@@ -152,7 +159,7 @@ def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
         check_fields(value, {"trials": WHOLE}, where)
         before = log.header["trials"]
         log.header |= {"trials": value["trials"], "extended": [*log.header.get("extended", []), before]}
-        log.end = None
+        log.end, log.sealed = None, int(where.rpartition(":")[2]) - 1
     elif log.end:
         raise RunError(f"{where}: a line after the end line; {CHANGED}")
     elif kind == "changed":
@@ -175,10 +182,19 @@ def read_log(path: str) -> Log:
         raise RunError(f"{path} is unfinished: no end line after line {lines}; finish it with bench.py --resume")
     if log.torn:
         raise RunError(f"{path}: {len(log.torn)} bytes after the end line; {CHANGED}")
-    if log.changed:
-        refuse_changed(log.header, log.changed, path)
-        raise RunError(f"{path}: the model changed while it was recorded; record it again")
+    refuse_changed_log(log, path)
     return log
+
+
+def refuse_changed_log(log: Log, path: str) -> None:
+    """Raise RunError where a log says that another model answered under way."""
+    if log.changed:
+        sound = f"; the log before it was extended is sound: its first {log.sealed} lines" * bool(log.sealed)
+        try:
+            refuse_changed(log.header, log.changed, path)
+        except RunError as error:
+            raise RunError(f"{error}{sound}") from None
+        raise RunError(f"{path}: the model changed while it was recorded; record it again{sound}")
 
 
 # === Are two runs alike? ===

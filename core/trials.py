@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from core.files import RunError
+from core.logs import served_by
 import harness
 from harness import SYSTEM_FIELDS, CaseSet
 
@@ -153,6 +154,7 @@ class _Run(NamedTuple):
     manifest: dict[str, Any]
     side: Side
     token_s: float | None  # seconds a token, where the server says how long it computed
+    served: set[str]  # models and fingerprints that the server says answered
 
 
 def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Sequence[str] = SIDES) -> Pair:
@@ -172,8 +174,8 @@ def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Se
         for case in case_set.of(manifests[0]["splits"])]
     _refuse_other_seeds(cases, sides, names)
     identity = {"name": case_set.name, "sha256": case_set.sha256}
-    return Pair(cases, sides[0], sides[1], (0, 1), identity, seed_note(sides) + _record_notes(sides, manifests),
-                manifests, _other_load(runs))
+    return Pair(cases, sides[0], sides[1], (0, 1), identity,
+                seed_note(sides) + _record_notes(sides, manifests) + _served_note(runs), manifests, _other_load(runs))
 
 
 def _run(record: dict[str, Any], before: Sequence[_Run], case_set: CaseSet, names: Sequence[str]) -> _Run:
@@ -183,9 +185,10 @@ def _run(record: dict[str, Any], before: Sequence[_Run], case_set: CaseSet, name
     for run in before:
         harness.refuse_unlike_manifests([run.manifest, manifest], names)
     cases: dict[str, dict[int, Trial]] = {case.id: {} for case in case_set.of(manifest["splits"])}
-    nanoseconds, tokens, known = 0, 0, dict[Any, Any]()
+    nanoseconds, tokens, known, served = 0, 0, dict[Any, Any](), set[str]()
     for row in harness.checked_rows(record, name, case_set):
         cases.setdefault(row["case_id"], {})[row["trial"]] = _record_trial(row, known)
+        served.add(served_by(row))
         took, count = (row["metadata"].get(field) for field in ("eval_duration", "eval_count"))
         if all(type(value) is int and 0 < value < 2**63 for value in (took, count)):
             nanoseconds, tokens = nanoseconds + took, tokens + count
@@ -193,7 +196,7 @@ def _run(record: dict[str, Any], before: Sequence[_Run], case_set: CaseSet, name
     logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
     described = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _served(manifest)
     side = Side(described, rows, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
-    return _Run(manifest, side, nanoseconds / tokens / 1e9 if tokens else None)
+    return _Run(manifest, side, nanoseconds / tokens / 1e9 if tokens else None, served - {""})
 
 
 def _refuse_other_seeds(cases: Sequence[ComparedCase], sides: Sequence[Side], names: Sequence[str]) -> None:
@@ -256,6 +259,16 @@ def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) ->
                  "was sent none", " and ".join(loose), "take pairs of trials as independent"),
         *note_of("extended", "trials were added to a finished run", "; ".join(extended),
                  "where the first result was looked at, this is a second look: declare it")]
+
+
+def _served_note(runs: Sequence[_Run]) -> list[dict[str, str]]:
+    """Return a note where more answered under the name of one model than one model, or fingerprint."""
+    models = [run.manifest["system"].get("model") for run in runs]
+    several = max(len(run.served) for run in runs) > 1 or (
+        models[0] == models[1] and len(set.union(*(run.served for run in runs))) > 1)
+    which = " and ".join(listed(sorted(run.served)) or "none" for run in runs)
+    return note_of("other_models_served", "by the server's own word several models or fingerprints answered for one",
+                   which if several else "", "record both again: what answers changed under way, or between the two")
 
 
 def _other_load(runs: Sequence[_Run]) -> str | None:

@@ -593,11 +593,39 @@ class ResumeTest(Folder):
             self.assertFalse(os.path.exists(f"{self.log}.torn"))
             os.unlink(self.log)
 
+    def test_a_grader_that_fails_stops_nothing_and_its_log_can_be_graded_once_it_is_mended(self):
+        module = self.path("own_task.py")
+        text = ("def check_expected(value): pass\ndef check_answer(value): pass\n"
+                "GRADERS = {'g': ('1', lambda expected, answer: %s)}\n")
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        self.addCleanup(sys.modules.pop, "own_task", None)
+        os.chdir(self.folder)
+        for grader in ("1 / 0 if answer['needs_human'] else True", "True"):
+            with open(module, "w") as file:
+                file.write(text % grader)
+            sys.modules.pop("own_task", None)
+            if grader == "True":
+                with contextlib.redirect_stdout(io.StringIO()):
+                    self.assertEqual(harness.main(["replay", self.log, "--cases", self.cases, "--out", self.out,
+                                                   "--task-changed"]), 0)
+            else:
+                result = self.record("--task", "own_task")
+                self.assertEqual(result.status, BUG)
+                self.assertIn("ZeroDivisionError", result.err)
+        self.assertEqual(harness.read_record(self.out)["summary"]["dev"]["pass"], 9)
+
+    def test_a_resumed_run_with_another_model_says_so_before_it_looks_at_the_record(self):
+        self.record()
+        other = System()
+        other.model = "other"
+        self.assert_refused(self.record("--resume", system=other), "differ in system.model", 'null and "other"')
+
     def test_a_torn_line_goes_to_no_file_that_a_link_names(self):
         self.save(torn := self.stop_after(4)[:-30])
         os.symlink(self.cases, f"{self.log}.torn")
         before = self.bytes(self.cases)
-        self.assert_refused(self.record("--resume"), f"cannot write {self.log}: Too many")
+        self.assert_refused(self.record("--resume"), f"cannot write {self.log}.torn", "Too many", "move what is there")
         self.assertEqual((self.bytes(), self.bytes(self.cases)), (torn, before))
 
     def test_a_log_of_another_run_is_refused_by_name_and_value_and_not_touched(self):
@@ -781,8 +809,24 @@ class ChangedTest(Folder):
 
         with mock.patch.object(tempfile, "mkstemp", side_effect=OSError(errno.ENOSPC, "No space left on device")):
             result = self.record("--workers", "2", system=System(hook))
-        self.assert_refused(result, "No space left on device", "2 of 9 trials are kept")
+        self.assert_refused(result, "was written to by somebody else while it was recorded, and cannot be saved "
+                            "elsewhere: No space left on device", "2 of 9 trials are kept")
         self.assertTrue(self.bytes().endswith(b'\n{"half'))
+
+    def test_a_working_folder_that_was_removed_leaves_them_there_too_or_says_that_nothing_is_kept(self):
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        for kept in (True, False):
+            os.mkdir(self.path("inner"))
+            os.chdir(self.path("inner"))
+            system = System(lambda number, unit: number == 4 and shutil.rmtree(self.path("inner")))
+            with mock.patch.object(tempfile, "tempdir", self.folder if kept else self.path("gone")):
+                result = self.record(system=system, log="log.jsonl")
+            os.chdir(here)
+            saved = [name for name in os.listdir(self.folder) if name.endswith(".saved")]
+            self.assertEqual(len(saved), 1)
+            said = f"4 of 9 trials are kept in {self.path(saved[0])}" if kept else "nothing of it is kept"
+            self.assert_refused(result, "log.jsonl was removed", said)
 
     def test_a_folder_that_was_removed_leaves_the_trials_in_the_temporary_folder(self):
         os.mkdir(self.path("inner"))
@@ -879,6 +923,32 @@ class ExtendTest(Folder):
         self.assertEqual(self.bytes(), whole)
         self.save(b"".join(whole.splitlines(keepends=True)[:-1]))
         self.assert_refused(self.record("--resume"), "differ in trials")
+
+    def test_a_model_that_changed_during_the_extension_leaves_the_log_before_it(self):
+        system = System()
+        self.record(system=system)
+        before = self.bytes()
+        system.hook = lambda number, unit: setattr(system, "model", "other")
+        self.assert_refused(self.record("--resume", "--trials", "5", system=system), "the model changed")
+        with self.assertRaisesRegex(RunError, "the log before it was extended is sound: its first 11 lines$"):
+            logs.read_log(self.log)
+        self.assertEqual(b"".join(self.bytes().splitlines(keepends=True)[:11]), before)
+
+    def test_a_log_that_says_that_the_model_changed_is_not_gone_on_with(self):
+        self.record()
+        changed = {"type": "changed", "model": "other", "settings": None, "server": None}
+        self.save(b"".join(self.bytes().splitlines(keepends=True)[:5]) + json.dumps(changed).encode() + b"\n")
+        kept, system = self.bytes(), System()
+        self.assert_refused(self.record("--resume", system=system), "the model changed while it was recorded")
+        self.assertEqual((self.bytes(), system.calls), (kept, []))
+
+    def test_shards_that_were_extended_and_not_join(self):
+        for k, counts in ((1, ("3", "5")), (2, ("5",))):
+            for count in counts:
+                self.record("--shard", f"{k}/2", "--resume", "--trials", count, log=self.path(f"{k}.jsonl"))
+        joined = harness.replay([logs.read_log(self.path(f"{k}.jsonl")) for k in (2, 1)],
+                                harness.load_cases(self.cases), harness.load_task("triage_task"))
+        self.assertEqual((len(joined["results"]), joined["manifest"]["extended"]), (15, [3]))
 
     def test_an_edit_before_or_after_the_extension_is_noticed_by_its_line(self):
         self.extended()
@@ -1335,6 +1405,21 @@ class ProgressTest(unittest.TestCase):
 
 
 class CommandTest(Folder):
+    def test_another_model_or_fingerprint_than_the_first_is_a_warning_also_after_a_resumption(self):
+        class Served(System):
+            def respond(self, case, trial):
+                output, metadata = super().respond(case, trial)
+                if (case.id, trial) == ("c0", 1):  # says nothing
+                    return Answer(output, metadata)
+                return Answer(output, metadata | {"served": "m", "system_fingerprint": self.fingerprint})
+
+        system = Served(lambda number, unit: setattr(system, "fingerprint", "fp_1" if number < 9 else "fp_2"))
+        self.assertIn("warning: 1 of 9 trials: not the first trial's model or fingerprint: (first: case 'c2' trial 3)",
+                      self.record(system=system).err)
+        self.save(b"".join(self.bytes().splitlines(keepends=True)[:-2]))
+        os.unlink(self.out)
+        self.assertIn("warning: 1 of 9 trials: not the first trial's", self.record("--resume", system=system).err)
+
     def test_errors_and_warnings_begin_on_a_line_of_their_own(self):
         with mock.patch.dict(os.environ, {"TERM": "xterm"}):
             result = self.record(system=failing(RunError("answers 404"), 5), terminal=True,
@@ -1352,7 +1437,9 @@ class CommandTest(Folder):
 
     def test_options_that_cannot_be_are_refused_before_anything_is_begun(self):
         for more, words in ((("--trials", "0"), "--trials 0"), (("--workers", "0"), "--workers is at least 1"),
-                            (("--retries", "-1"), "--retries"), (("--timeout", "0"), "--timeout above 0"),
+                            (("--workers", "10001"), "at most 10000"), (("--trials", "9" * 9), "10,000,000 at most"),
+                            (("--prompt", ""), "cannot read ''"), (("--retries", "-1"), "--retries"),
+                            (("--timeout", "0"), "--timeout above 0"),
                             (("--timeout", "nan"), "--timeout above 0"), (("--timeout", "inf"), "--timeout above 0"),
                             (("--shard", "0/4"), "--shard 0/4"), (("--shard", "5/4"), "from 1 to N"),
                             (("--shard", "2"), "give K/N"), (("--shard=-1/-1",), "give K/N"),

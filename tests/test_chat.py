@@ -360,13 +360,6 @@ class AnswerTest(ChatTest):
         self.server.always = openai(usage={"prompt_tokens": 2050, "completion_tokens": 1})
         self.assertIn("far fewer", self.system("openai:fake:1b").respond(long, 1).metadata["warning"])
 
-    def test_another_model_or_fingerprint_than_the_first_is_a_warning(self):
-        system = self.system("openai:fake:1b")
-        for reply, warned in ((openai(), False), (openai(), False), (openai(system_fingerprint="fp_2"), True),
-                              (openai(model="fake-2026"), True)):
-            self.server.always = reply
-            self.assertEqual("warning" in system.respond(case(), 1).metadata, warned)
-
     def test_thinking_beside_the_answer_is_kept(self):
         for name, reply in (("fake:1b", ollama(thinking="Charged twice.")),
                             ("openai:fake:1b", openai(message={"reasoning_content": "Charged twice."})),
@@ -490,7 +483,25 @@ class TroubleTest(ChatTest):
                               (500, "invalid JSON schema in format"), (503, "Unsupported parameter: 'max_tokens'"),
                               (500, "unknown field seed")):
             said = self.raised(RunError, self.respond, (status, {"error": words}))
-            self.assertIn(f"{self.server.host}/api/chat answers {status}: {words};", said)
+            self.assertIn(f"{self.server.host}/api/chat answers {status}: {words}; correct model, options or key", said)
+        for status in (301, 404, 405):  # no model's server answers so
+            said = self.raised(RunError, self.respond, http(status, "elsewhere"))
+            self.assertIn(f"answers {status}: \"elsewhere\"; correct the address in OLLAMA_HOST", said)
+        for answer in ((429, {"error": "lower max_tokens"}), (503, {"error": "invalid format"}, "Retry-After: 2")):
+            self.raised(Unavailable, self.respond, answer)
+
+    def test_a_key_that_a_server_repeats_in_a_reply_is_not_kept(self):
+        with mock.patch.dict(os.environ, OPENAI_API_KEY="sk-a-key-of-some-length"):
+            answer = self.respond(openai("the key is sk-a-key-of-some-length", model="m sk-a-key-of-some-length"),
+                                  "openai:fake:1b", task=TEXT)
+        self.assertEqual((answer.output, answer.metadata["served"]), ("the key is ***", "m ***"))
+        with mock.patch.dict(os.environ, OPENAI_API_KEY="EMPTY"):  # as vLLM has it: a word that a model may use
+            self.assertEqual(self.respond(openai("EMPTY"), "openai:fake:1b", task=TEXT).output, "EMPTY")
+
+    def test_half_a_character_in_an_address_or_a_template_is_no_reason_to_stop(self):
+        with mock.patch.dict(os.environ, OLLAMA_HOST="http://me:\udcff@127.0.0.1:1"):
+            self.assertIn("Authorization", chat.Server("OLLAMA_HOST").headers)
+        self.assertEqual(len(chat._sha256("\ud83d")), 64)
 
     def test_a_connection_reset_dropped_or_cut_short_is_unavailable(self):
         for fault, said in (("reset", "reset"), ("closed", "without response"), ("cut short", "IncompleteRead"),

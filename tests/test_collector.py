@@ -329,6 +329,13 @@ class ServerTest(CollectorTest):
                 self.assertIn(saved, self.said.getvalue())
                 self.write(b"")
 
+    def test_where_rows_cannot_be_saved_elsewhere_the_log_is_unsound_all_the_same(self):
+        self.start()
+        os.unlink(self.log)
+        with mock.patch.object(tempfile, "mkstemp", side_effect=OSError(errno.ENOSPC, "No space left on device")):
+            self.assertEqual(self.ask(row("c1"))[0], 503)
+        self.assertIn("the log was removed", self.ask(path="/health")[1]["error"])
+
     def test_a_file_that_is_no_log_is_refused_and_not_touched(self):
         rows, cases = ndjson(row("c1"), row("c2")).encode(), os.path.join(HERE, "cases-robustness.json")
         with open(cases, "rb") as file:

@@ -4,10 +4,12 @@ import contextlib
 import copy
 import doctest
 import hashlib
+import importlib.util
 import io
 import itertools
 import json
 import os
+import py_compile
 import random
 import resource
 import subprocess
@@ -321,13 +323,18 @@ class BadCaseSetTest(FolderTest):
         self.bad("cases is {}, not a list", cases={})
         self.bad("no cases; add at least one")
 
+    def test_half_a_character_which_no_request_can_carry(self):
+        for odd in (case("\ud83d"), case("a") | {"input": {"text": "hello \ud83d"}}):
+            self.bad("case 1 ('", odd)
+            self.bad("holds half a character (a lone surrogate); write the whole character", odd)
+
     def test_a_split_without_a_case(self):
         self.save("bad.json", json.dumps({**CASES, "cases": [case("a")]}))
         self.refused(*self.run_rules("--split", "heldout", cases="bad.json"), says="demo-cases has no case in heldout")
 
     def test_names_that_a_terminal_cannot_show_are_no_obstacle(self):
-        self.save("bad.json", json.dumps({**CASES, "cases": [case("\ud800"), case("\ud800")]}))
-        self.refused(*self.run_rules(cases="bad.json"), says="'\\ud800' is duplicated (2 times)")
+        self.save("bad.json", json.dumps({**CASES, "cases": [case("\u202e"), case("\u202e")]}))
+        self.refused(*self.run_rules(cases="bad.json"), says="'\\u202e' is duplicated (2 times)")
         self.refused(*self.run_rules(cases="\udce9.json"), says="cannot read \\udce9.json: ")
         self.assertIn("; wrote \\udce9.json\n", self.command(*self.run_rules(out="\udce9.json"))[1])
 
@@ -450,9 +457,30 @@ class BadModuleTest(FolderTest):
         self.refused(*self.run_rules("--task", "string"), says="the task 'string' has no GRADERS")
 
     def test_graders_of_another_shape(self):
-        for graders in ("{}", "[]", "{'same': len}", "{'same': ('1',)}", "{'same': (1, len)}", "{'same': ('1', 2)}"):
+        for graders in ("{}", "[]", "{'rejection': ('1', len)}",
+                        "{'same': len}", "{'same': ('1',)}", "{'same': (1, len)}", "{'same': ('1', 2)}"):
             name = self.module(f"{self.TASK}GRADERS = {graders}\n")
             self.refused(*self.run_rules("--task", name), says=f"the task {name!r}: GRADERS is not {{name: (")
+
+    def test_a_grader_that_gives_a_score_is_refused(self):
+        for score, says in (("0.3", "grader same of"), ("2", "returns 2 of case"), ("1.0", ""), ("0", "")):
+            task, system = self.module(self.TASK.replace("expected == answer", score)), self.module(self.SYSTEM)
+            run = self.run_rules("--task", task, system=f"{system}:system", out=f"{score}.json")
+            self.refused(*run, says=says) if says else self.assertEqual(self.command(*run)[0], 0)
+
+    def test_what_was_compiled_of_a_task_is_not_run_in_place_of_its_source(self):
+        task, system = self.module(self.TASK), self.module(self.SYSTEM)
+        self.save("other.py", "raise SystemExit('compiled before')\n")
+        os.mkdir("__pycache__")
+        py_compile.compile("other.py", importlib.util.cache_from_source(f"{task}.py"),
+                           invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+        self.assertEqual(self.command(*self.run_rules("--task", task, system=f"{system}:system"))[0], 0)
+
+    def test_what_a_system_does_to_a_case_is_seen_by_no_other_trial(self):
+        name = self.module(self.SYSTEM.replace("return {'a': 1}, {}", "\n    case.input['text'] += '!'; "
+                           "case.expected.clear(); return {'text': case.input['text']}, {}"))
+        self.assertEqual(self.command(*self.run_rules("--trials", "3", system=f"{name}:system"))[0], 0)
+        self.assertEqual({row["output"]["text"].count("!") for row in harness.read_record("out.json")["results"]}, {1})
 
     def test_a_system_that_is_not_offline_needs_a_log(self):
         name = self.module(self.SYSTEM.replace("offline", "live"))

@@ -706,6 +706,25 @@ class RecordsTest(unittest.TestCase):
                          "trials; the baseline was extended after 5 trials; the candidate was extended after 3 trials")
         self.assertEqual(pair.baseline.description["extended"], [3, 5])
 
+    def test_several_models_that_answered_for_one_are_told(self):
+        def told(old, new, **manifest):
+            records = []
+            for name, served in (("old", old), ("new", new)):
+                records.append(self.record(name, {"a": ("pass", "pass"), "b": ("pass", "pass")},
+                                           **(manifest if name == "new" else {})))
+                for row, fingerprint in zip(records[-1]["results"], served):
+                    row["metadata"] = {"served": "m", "system_fingerprint": fingerprint} if fingerprint else {}
+            notes = trials.from_records(records, self.case_set).notes
+            return [note["message"].partition(": ")[2] for note in notes if note["code"] == "other_models_served"]
+
+        self.assertEqual(told(["a"] * 4, ["a"] * 4), [])
+        self.assertEqual(told(["a"] * 4, [None] * 4), [])
+        self.assertEqual(told(["a", "b", "a", "a"], [None] * 4), ["m a, m b and none"])
+        self.assertEqual(told(["a"] * 4, ["a", "a", "a", "b"]), ["m a and m a, m b"])
+        self.assertEqual(told(["a"] * 4, ["b"] * 4), ["m a and m b"])
+        swapped = {"system": {"name": "new", "version": "1", "mode": "replay", "model": "another"}}
+        self.assertEqual(told(["a"] * 4, ["b"] * 4, **swapped), [])
+
     def test_records_without_seeds_pair_by_place_with_a_note(self):
         record = self.record("old", {"a": ("pass", "fail"), "b": ("pass", "pass")}, seeds=(None, None), log=None)
         pair = trials.from_records((record, record), self.case_set)

@@ -16,14 +16,14 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from core.decide import (
     MIN_GROUPS, Z_95, Evidence, Limits, Number, Record, Scores, alone, claim_of, holds, text,
 )
 from core.files import RunError
 from core.intervals import SEED, InvertedSum, flip_p_value
-from core.trials import SIDES, Pair, Trial
+from core.trials import SIDES, Pair, Side, Trial, trial_numbers
 
 LUCK_TRIALS = 4                # fewer show too little of whether trials of different cases move together
 LUCK_RATIO, LUCK_P = 2, 0.01   # beyond, they do
@@ -119,19 +119,19 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     either tells of shared luck, these_cases is "withheld". Each side's own ratio stands beside; what cannot be had is
     None.
 
-    >>> from core.trials import Side
     >>> together = Side({}, [[Trial(t, t % 2) for t in range(4)] for _ in range(5)], [])
     >>> found = shared_luck(Pair([], together, together, (0, 1), {}, []), False)
     >>> found["baseline"]["ratio"], found["withheld"], found["reason"]
     (5.0, True, 'trials of different cases move together, 5 times as much as independent cases would (p = 0.001817)')
     """
-    trials = min(len(case) for side in pair.sides for case in side.trials)
+    sides = [_scores_of_all(side) for side in pair.sides]
+    trials = min(len(scores[0]) for scores in sides)
     found: Record = {"trials": trials, "paired": paired} | dict.fromkeys(
         ("ratio", "p_value", "baseline", "candidate")) | {"withheld": False, "reason": None}
     if trials < LUCK_TRIALS:
-        one_seed = any(len({case[0].seed for case in side.trials}) == 1 < len(side.trials) for side in pair.sides)
+        one_seed = any(len({trial.seed for case in side.trials for trial in case}) < sum(map(len, side.trials))
+                       for side in pair.sides if len(side.trials) > 1)
         return found | {"reason": "one seed for all cases: cannot be checked" if one_seed else None}
-    sides = [[tuple([trial.score or 0 for trial in case[:trials]]) for case in side.trials] for side in pair.sides]
     checked = found["baseline"], found["candidate"] = [_luck(scores) for scores in sides]
     if paired:
         checked = [_luck([tuple(map(operator.sub, *case)) for case in zip(*reversed(sides), strict=True)])]
@@ -143,6 +143,14 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
         found |= {"withheld": True, "reason": f"trials of different cases move together, {text(worst['ratio'])} times "
                   f"as much as independent cases would (p = {text(worst['p_value'])})"}
     return found
+
+
+def _scores_of_all(side: Side) -> list[tuple[Number, ...]]:
+    """Return the scores of each case's trials, of the numbers alone that all cases have."""
+    numbers = trial_numbers(side)
+    common = set[int].intersection(*map(set, {tuple(case) for case in numbers}))
+    return [tuple([trial.score or 0 for trial, number in zip(case, of_case, strict=True) if number in common])
+            for case, of_case in zip(side.trials, numbers, strict=True)]
 
 
 def _luck(scores: Sequence[tuple[Number, ...]]) -> Record:
@@ -197,19 +205,21 @@ def very_cases(pair: Pair, paired: bool, luck: Record) -> VeryCases:
         known = zip(*([variance(tuple(case)) for case in side] for side in rows), strict=True)
         return VeryCases([], passes, [None if None in both else sum(both) for both in known],
                          reason or (None if passes else "trials do not pair, and scores are not pass or fail"))
-    alike, most = alike_trials(pair), math.lcm(*{len(case) for case in rows[0]})
+    alike, numbers, most = alike_trials(pair), trial_numbers(pair.baseline), math.lcm(*{len(case) for case in rows[0]})
     whole = math.lcm(*{score.denominator for side in rows for case in side for score in case})
 
     @functools.cache                       # of thousands of cases most have the same few differences
-    def chance_of(each: tuple[int, ...], one_draw: bool) -> tuple[list[int], float | None]:
-        parts = [part for numbers in alike if (part := [each[t] for t in numbers if t < len(each)])]
+    def chance_of(each: tuple[tuple[int, int], ...], one_draw: bool) -> tuple[list[int], float | None]:
+        by_number = dict(each)
+        parts = [part for group in alike if (part := [by_number[number] for number in group if number in by_number])]
         variance = _variance_of_mean(parts)
-        units = [sum(part) * most // len(each) for part in ([each] if one_draw else parts)]
+        units = [sum(part) * most // len(each) for part in ([[*by_number.values()]] if one_draw else parts)]
         return units, variance and variance / whole ** 2
 
-    found = [chance_of(tuple([int((c - b) * whole) for b, c in zip(before, after, strict=True)]),
+    found = [chance_of(tuple([(n, int((c - b) * whole)) for n, b, c in zip(of_case, before, after, strict=True)]),
                        len(before) > 1 and all(map(_alike, outcomes)))
-             for before, after, *outcomes in zip(*rows, *(side.trials for side in pair.sides), strict=True)]
+             for of_case, before, after, *outcomes in zip(
+                 numbers, *rows, *(side.trials for side in pair.sides), strict=True)]
     units, variances = zip(*found, strict=True)
     return VeryCases(units, None, variances, reason)
 
@@ -234,21 +244,34 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     An answer is the output where it is known, else the score. Numbers that agree because cases hardly vary stay apart:
     where more than ALIKE_BY_CHANCE pairs of numbers would agree everywhere if trials were independent.
     """
-    trials = max(map(len, pair.baseline.trials))
-    groups, agree = [0] * trials, 0.0      # the group of each trial number, and the log of how often two would agree
-    for case in zip(pair.baseline.trials, pair.candidate.trials, strict=True):
-        answers = [tuple([trial.score if trial.output is None else trial.output for trial in both])
-                   for both in zip(*case, strict=True)]
-        keys = list(zip(groups, answers + [None] * (trials - len(answers)), strict=True))
-        groups = list(map(list(dict.fromkeys(keys)).index, keys))
-        if len({*groups}) == trials:
-            break
-        if len(answers) > 1:
-            same = sum(n * (n - 1) for n in Counter(answers).values())
-            agree += math.log(same / (len(answers) * (len(answers) - 1)) or 1)
-    if math.comb(trials, 2) * math.exp(agree) > ALIKE_BY_CHANCE:
-        groups = list(range(trials))
-    return [[number for number in range(trials) if groups[number] == group] for group in dict.fromkeys(groups)]
+    numbers = trial_numbers(pair.baseline)
+    trials = 1 + max(number for case in {tuple(case) for case in numbers} for number in case)
+    columns: list[list[Any]] = [[None] * 2 * len(numbers) for _ in range(trials)]    # None: a trial that is not there
+    for at, side in enumerate(pair.sides):
+        for i, (of_case, case) in enumerate(zip(numbers, side.trials, strict=True)):
+            for number, trial in zip(of_case, case, strict=True):
+                columns[number][2 * i + at] = trial.score if trial.output is None else trial.output
+    lacking, groups = any(None in column for column in columns), dict[tuple[Any, ...], list[int]]()
+    for number, column in enumerate(map(tuple, columns)):
+        like = [other for other in groups if all(map(_agree, column, other))] if lacking else [column]
+        groups.setdefault((like or [column])[0], []).append(number)
+    if len(groups) < trials:
+        answers = list(zip(*columns, strict=True))             # baseline and candidate of the first case, of the next
+        chances = map(_agreeing, answers[::2], answers[1::2])
+        if math.comb(trials, 2) * math.prod(chances) > ALIKE_BY_CHANCE:
+            return [[number] for number in range(trials)]
+    return list(groups.values())
+
+
+def _agree(one: Any, other: Any) -> bool:
+    return one == other or one is None or other is None
+
+
+def _agreeing(before: Sequence[Any], after: Sequence[Any]) -> float:
+    """Return how many of the pairs of trials that a case has give the same answers on both sides; 1 where none does."""
+    there = Counter(both for both in zip(before, after, strict=True) if None not in both)
+    count = there.total()
+    return sum(n * (n - 1) for n in there.values()) / (count * (count - 1) or 1) or 1
 
 
 def these_cases(sample: VeryCases, cases: Sequence[int], difference: Number) -> Record:
@@ -308,7 +331,7 @@ def consistency(pair: Pair) -> Record:
     number of trials the mean over cases of C(passes, k) / C(T, k), the chance that k trials all pass (Yao et al. 2024,
     arXiv:2406.12045). newly_unsteady are the cases that pass sometimes, and did not before; newly_steady the reverse.
 
-    >>> from core.trials import ComparedCase, Side
+    >>> from core.trials import ComparedCase
     >>> one, other = (Side({}, [[Trial(t, score) for t, score in enumerate(scores)]], [])
     ...               for scores in ([1, 1, 1], [1, 0, 1]))
     >>> consistency(Pair([ComparedCase("a", None, ())], one, other, (0, 1), {}, []))["newly_unsteady"]

@@ -380,6 +380,21 @@ def unpaired_reason(pair: Pair) -> str | None:
     return None
 
 
+def trial_numbers(side: Side) -> list[Sequence[int]]:
+    """Return the number of each trial of each case, from 0: where cases share seeds, that of its seed among all.
+
+    Else, as with a seed for each case and trial, it is the trial's place within its case.
+    """
+    seeds = [tuple([trial.seed for trial in case]) for case in side.trials]
+    kinds = set(seeds)
+    known = {seed for case in kinds for seed in case}
+    if len(kinds) == 1 or None in known or len(known) >= 2 * max(map(len, kinds)):
+        return [range(len(case)) for case in seeds]
+    in_order = sorted(known, key=lambda seed: (isinstance(seed, str), seed))
+    numbers = {seed: number for number, seed in enumerate(in_order)}
+    return [[numbers[seed] for seed in case] for case in seeds]
+
+
 # === Groups ===
 
 

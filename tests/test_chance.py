@@ -237,7 +237,54 @@ class TheseCasesTest(unittest.TestCase):
         self.assertEqual(asked(made_pair([[1]] * 4, [[1]] * 4))["p_value"], 1)
 
 
+def without(pair, *dropped):
+    """Return a Pair without these trials: (case, place) pairs."""
+    sides = [side._replace(trials=[[trial for t, trial in enumerate(case) if (i, t) not in dropped]
+                                   for i, case in enumerate(side.trials)]) for side in pair.sides]
+    return pair._replace(baseline=sides[0], candidate=sides[1])
+
+
 class SharedLuckTest(unittest.TestCase):
+    def test_trials_that_some_cases_lack_do_not_put_the_others_out_of_line(self):
+        rng = random.Random(8)
+        lucks = [[rng.choice((0.1, 0.9)) for _ in range(8)] for _ in range(2)]
+        pair = made_pair(*([[int(rng.random() < luck) for luck in side] for _ in range(40)] for side in lucks))
+        some_lack = without(pair, *((i, 0 if i % 2 else 7) for i in range(40)))
+        all_lack = without(pair, *((i, t) for i in range(40) for t in (0, 7)))
+        for paired in (True, False):
+            found = chance.shared_luck(some_lack, paired)
+            self.assertEqual(found, chance.shared_luck(all_lack, paired))
+            self.assertEqual((found["trials"], found["withheld"]), (6, True))
+
+    def test_seeds_of_case_and_trial_go_by_their_place(self):
+        scores = [[int((i * t) % 3 == 0) for t in range(5)] for i in range(20)]
+        shared = made_pair(scores, scores[::-1])
+        sides = [side._replace(trials=[[trial._replace(seed=1000 * i + trial.seed) for trial in case]
+                                       for i, case in enumerate(side.trials)]) for side in shared.sides]
+        own = shared._replace(baseline=sides[0], candidate=sides[1])
+        self.assertEqual(chance.shared_luck(own, True), chance.shared_luck(shared, True))
+        self.assertEqual(chance.alike_trials(own), chance.alike_trials(shared))
+
+    def test_where_each_trial_is_lacking_somewhere_nothing_can_be_checked(self):
+        pair = without(made_pair([[0, 1, 1, 0, 1]] * 6, [[1, 0, 1, 0, 0]] * 6), *((i, i % 5) for i in range(6)))
+        found = chance.shared_luck(pair, True)
+        self.assertEqual((found["trials"], found["reason"]), (0, "one seed for all cases: cannot be checked"))
+
+    def test_numbers_that_agree_are_one_draw_also_where_some_cases_lack_one(self):
+        rng = random.Random(9)
+
+        def output(name, case, trial):
+            return f"{name} {case} {min(trial, 3) if trial % 2 else trial}"  # trials 3 and 5 are alike
+
+        scores = [[[int(rng.random() < 0.5) for _ in range(5)] for _ in range(30)] for _ in range(2)]
+        pair = made_pair(*([[*row, row[3]] for row in side] for side in scores), outputs=output)
+        self.assertEqual(chance.alike_trials(pair), [[0], [1], [2], [3, 5], [4]])
+        for place in range(6):
+            some_lack = without(pair, *((i, (place + i) % 6) for i in range(30)))
+            self.assertEqual(chance.alike_trials(some_lack), [[0], [1], [2], [3, 5], [4]])
+            units = chance.very_cases(some_lack, True, chance.shared_luck(some_lack, True)).units
+            self.assertEqual(sum(map(len, units)), 4 * 20 + 5 * 10)  # a pair of a case that lacks 3 or 5 stands alone
+
     def test_ratio_and_tail_by_hand(self):
         # Trials add up to 2, 0, 1, 1: squares 2 about their mean; within the cases 1 + 1.
         pair = made_pair([[1, 0, 1, 0], [1, 0, 0, 1]], [[0] * 4] * 2)

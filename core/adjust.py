@@ -46,7 +46,7 @@ def adjusted_p_values(slices: Sequence[Sequence[int]]) -> tuple[list[Fraction], 
     """
     n = len(slices[0]) if slices else 0
     drawn = int(n > EVERY_PATTERN)                     # then the pattern observed is one more
-    largest = sorted(_largest(tuple(map(tuple, slices))))
+    largest = sorted(_two_largest(tuple(map(tuple, slices)))[0])
     found = []
     for column in slices:
         observed = sum(column) ** 2 / (_squares(column) or 1)
@@ -58,21 +58,23 @@ def adjusted_p_values(slices: Sequence[Sequence[int]]) -> tuple[list[Fraction], 
 def smallest_p_values(slices: Sequence[Sequence[int]], sizes: Sequence[Sequence[int]]) -> list[Fraction]:
     """Return the least adjusted p-value that each slice could have: with all of its groups moved one way.
 
-    The other slices are as seen. sizes[j][g] is by how much group g of slice j then moves, its number of cases.
+    The other slices are as seen. sizes[j][g] is by how much group g of slice j then moves, its number of cases. Where
+    its groups move unevenly a slice may reach still less, as one does that has: then it is what it has.
 
     >>> smallest_p_values([[1, -1, 1, 0], [0, 1, 0, 0]], [[1, 1, 1, 1], [0, 1, 0, 0]])
     [Fraction(1, 8), Fraction(1, 1)]
     """
-    found, largest = [], _largest(tuple(map(tuple, slices)))
-    ordered = sorted(largest)
-    for column in sizes:
-        count, patterns = _patterns(len(column))
-        drawn, limit = int(len(column) > EVERY_PATTERN), sum(column) ** 2 / _squares(column) * (1 - 1e-12)
-        taken = [pattern for pattern, cases in zip(patterns, column, strict=True) if cases]
+    found, (largest, second) = [], _two_largest(tuple(map(tuple, slices)))
+    for column, cases, observed in zip(slices, sizes, adjusted_p_values(slices)[0], strict=True):
+        count, patterns = _patterns(len(cases))
+        drawn, limit = int(len(cases) > EVERY_PATTERN), sum(cases) ** 2 / _squares(cases) * (1 - 1e-12)
+        taken = [pattern for pattern, size in zip(patterns, cases, strict=True) if size]
         one_way = functools.reduce(operator.and_, taken) | ((1 << count) - 1) ^ functools.reduce(operator.or_, taken)
-        reached = len(ordered) - bisect_left(ordered, limit)
-        reached += sum(other < limit for other, bit in zip(largest, f"{one_way:0{count}b}", strict=True) if bit == "1")
-        found.append(Fraction(reached + drawn, len(largest) + drawn))
+        bits, reaching = f"{one_way:0{count}b}", [p for p, statistic in enumerate(largest) if statistic >= limit]
+        own = _statistics(column) if reaching else []
+        reached = bits.count("1") + sum(
+            bits[p] == "0" and (second if own[p] == largest[p] else largest)[p] >= limit for p in reaching)
+        found.append(min(observed, Fraction(reached + drawn, count + drawn)))
     return found
 
 
@@ -80,16 +82,22 @@ def _squares(column: Sequence[int]) -> int:
     return sum(value * value for value in column)
 
 
+def _statistics(column: Sequence[int]) -> list[float]:
+    """Return the statistic of a slice, squared, under each sign pattern."""
+    sums, whole, squares = _sums_taken(column), sum(map(abs, column)), _squares(column) or 1
+    statistic = {taken: (2 * taken - whole) ** 2 / squares for taken in set(sums)}
+    return [statistic[taken] for taken in sums]
+
+
 @functools.lru_cache(maxsize=1)
-def _largest(slices: tuple[tuple[int, ...], ...]) -> list[float]:
-    """Return the largest statistic of any slice, squared, under each sign pattern."""
-    largest: list[float] = []
+def _two_largest(slices: tuple[tuple[int, ...], ...]) -> tuple[list[float], list[float]]:
+    """Return under each sign pattern the largest statistic of any slice, squared, and the largest but that one."""
+    largest = second = [-1.0] * (_patterns(len(slices[0]))[0] if slices else 0)
     for column in slices:
-        sums, whole, squares = _sums_taken(column), sum(map(abs, column)), _squares(column) or 1
-        statistic = {taken: (2 * taken - whole) ** 2 / squares for taken in set(sums)}
-        statistics = map(statistic.__getitem__, sums)
-        largest = [a if a > b else b for a, b in zip(largest, statistics, strict=True)] if largest else list(statistics)
-    return largest
+        own = _statistics(column)
+        second = [a if c > a else c if c > b else b for a, b, c in zip(largest, second, own, strict=True)]
+        largest = [c if c > a else a for a, c in zip(largest, own, strict=True)]
+    return largest, second
 
 
 @functools.lru_cache(maxsize=1)

@@ -251,11 +251,11 @@ def why_not(record: Record, claim: str | None) -> str:
         ends = record["equivalence_interval"]
     span = f"the interval by {unit}, {text(ends[0])} to {text(ends[1])},"
     if claim in (None, "better"):
-        if ends[0] == ends[1] == 0:
+        gain = record["min_gain"] if claim else 0
+        if ends[0] == ends[1] == gain == 0:
             return "no difference was seen, which without a margin shows nothing"
         if claim is None:
             return f"{span} leaves open whether it is a gain or a loss"
-        gain = record["min_gain"]
         return f"{span} {'lies below' if ends[1] < gain else 'does not lie above'} {text(gain)}"
     if ends[1] < -margin or claim == "equivalent" and ends[0] > margin:
         return f"{span} lies beyond the margin of {text(margin)}"
@@ -350,7 +350,9 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
 
 def _sources_needed(claim: str, seen: Evidence, limits: Limits) -> int | None:
     if claim == "not worse":
-        return sources_for_safety(seen, 1, limits.margin, limits.alpha)
+        gains = [Fraction(total, seen.unit) - limits.min_gain * n for n, total in seen.groups]
+        ways = [sources_for_safety(seen, 1, limits.margin, limits.alpha), _enough(gains, 0.0, limits.alpha)]
+        return min(filter(None, ways), default=None)      # "better" implies it
     both = [sources_for_safety(seen, sign, limits.margin, limits.equivalence_alpha) for sign in (1, -1)]
     return max(count or 0 for count in both) if all(both) else None
 
@@ -376,10 +378,15 @@ def sources_for_safety(seen: Evidence, sign: int, margin: Number, alpha: Number)
     >>> sources_for_safety(Evidence([(1, 0)] * 9, 5), 1, Fraction(1, 20), 0.025)
     51
     """
-    values = [float(sign * Fraction(total, seen.unit) + margin * n) for n, total in seen.groups]
-    mean, square = math.fsum(values) / len(values), math.fsum(value * value for value in values) / len(values)
+    values = [sign * Fraction(total, seen.unit) + margin * n for n, total in seen.groups]
     size, against = seen.with_one_more(sign).groups[-1][0], seen.most_lost if sign > 0 else seen.most_gained
-    lost = 2 * float((against - margin) * size) + mean     # the last for steps of one source
+    lost = 2 * (against - margin) * size + sum(values) / len(values)     # the last for steps of one source
+    return _enough(values, float(lost), alpha)
+
+
+def _enough(values: Sequence[Number], lost: float, alpha: Number) -> int | None:
+    """Return how many sources with sums like these have their interval above 0, also with one more that lost."""
+    mean, square = (math.fsum(float(value) ** power for value in values) / len(values) for power in (1, 2))
 
     def holds(count: int) -> bool:
         tails = [NORMAL.cdf((taken - count * mean) / math.sqrt(count * square)) for taken in (0.0, lost)]

@@ -50,7 +50,8 @@ HALVED_DRAWS, HALF_SUMS, HALF_PLACES = 40, 600_000, 10_000      # what half of t
 ONE_SIZE_DRAWS = 11          # of sources that have one size, up to which that takes less time than inverting
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point without loss
 COUNTED_TOSSES = 1000
-ROUNDED_GROUPS, ROUNDED_STEPS = 60, 20_000      # the values of so many groups are else rounded to so many steps
+HALVED_GROUPS = 26           # of which each half has 8,192 sums of subsets
+ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many groups are else rounded to so many steps
 
 # How closely the rest is computed: ends within 1e-4 of the score range.
 SOLVED_STEPS = 1 << 16       # from the smallest to the largest mean
@@ -574,17 +575,23 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
         return 1 - _subsets(sizes, whole - reach - 1, coarse)
     if len(sizes) == 1:
         return _binomial_tail(n, reach // step)
-    if (reach // step + 1) * (n + 1) * n <= (COUNTED_BITS // 100 if coarse else COUNTED_BITS):
+    if (reach // step + 1) * (n + 1) * n <= (COUNTED_BITS // 100 if coarse or n <= HALVED_GROUPS else COUNTED_BITS):
         return _count_subsets([size // step for size in sizes.elements()], reach // step)
-    if 2 ** n <= COUNTED_SUMS:
-        sums = [0]
-        for size in sizes.elements():
-            sums += [size + total for total in sums]
-        return Fraction(sum(total <= reach for total in sums), 2 ** n)
+    if n <= HALVED_GROUPS:
+        every = list(sizes.elements())
+        first, second = (sorted(_sums_of_subsets(half)) for half in (every[::2], every[1::2]))
+        return Fraction(sum(bisect_right(second, reach - part) for part in first), 2 ** n)
     if n <= ROUNDED_GROUPS:
         steps = ROUNDED_STEPS // (coarse or 1)
         return float(_count_subsets([(2 * size * steps + reach) // (2 * reach) for size in sizes.elements()], steps))
     return _invert_subsets({size // step: count for size, count in sizes.items()}, reach // step, coarse or 1)
+
+
+def _sums_of_subsets(sizes: Sequence[int]) -> list[int]:
+    sums = [0]
+    for size in sizes:
+        sums += [size + total for total in sums]
+    return sums
 
 
 def _binomial_tail(n: int, most: int) -> Number:

@@ -434,6 +434,6 @@ def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str]
         raise RunError(f"no case has a tag {absent[0]!r:.60}; choose with --tag one of: "
                        f"{listed(sorted(values), 20) or 'none'}")
     kept = chosen or [tag for tag in values if repeats(values[tag].values())]
-    note = note_of("tags_set_aside", "tags whose values hardly repeat, and which are no slices",
+    note = note_of("tags_set_aside", f"tags of over {MOST_VALUES} values, or of values that hardly repeat: no slices",
                  "" if chosen else listed(sorted(values.keys() - set(kept)), 20), "choose such a tag with --tag NAME")
     return {key: tuple(members[key]) for key in sorted(members) if key[0] in kept}, note

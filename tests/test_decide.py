@@ -215,6 +215,9 @@ class DecisionTest(unittest.TestCase):
         self.assertEqual(decide_on(groups, 10, margin=Fraction(1, 20))["reason"],
                          "the interval by source, -0.1 to 0.3, does not rule out a loss of 0.05")
         self.assertIn("without a margin shows nothing", decide_on([(1, 0)] * 7)["reason"])
+        asked = decide_on([(1, 0)] * 7, gate="better", min_gain=Fraction(1, 10))
+        self.assertEqual((asked["gate_contradicted"], asked["gate_reason"]),
+                         (True, "the interval by source, 0 to 0, lies below 0.1"))
         self.assertIn("does not lie above 0", decide_on(groups, 10, gate="better")["gate_reason"])
         self.assertIn("lies below 0.4", decide_on(groups, 10, gate="better", min_gain=Fraction(2, 5))["gate_reason"])
 
@@ -270,6 +273,14 @@ class DecisionTest(unittest.TestCase):
         found = sum(decide.Evidence([(1, round(rng.gauss(mean, spread))) for _ in range(needed)], 1).above(
             1, 0, Fraction(1, 40)) for _ in range(300))
         self.assertAlmostEqual(found / 300, 0.8, delta=0.12)      # t quantiles of few groups leave some in hand
+
+    def test_where_a_gain_is_seen_fewer_sources_are_needed_for_it_settles_not_worse_too(self):
+        groups = [(10, 20)] * 1 + [(1, k) for k in (0, 0, 0, 1, 0, 0, 1)]
+        found = decide_on(groups, margin=Fraction(1, 10), gate="not-worse")
+        safe = decide.sources_for_safety(decide.Evidence(groups, 5), 1, Fraction(1, 10), Fraction(1, 40))
+        self.assertLess(found["sources_needed"], safe)
+        times = -(-found["sources_needed"] // len(groups))
+        self.assertIn("better", decide_on(groups * (times + 1), margin=Fraction(1, 10), gate="not-worse")["claims"])
 
     def test_sources_needed_is_where_the_claim_begins_to_hold_if_the_sources_repeat(self):
         rng = random.Random(7)

@@ -86,7 +86,8 @@ def random_groups(rng: random.Random, most: int) -> list[tuple[int, int]]:
 def inverted():
     """Let nothing be counted, so that small shapes can be held against brute force: 60 times as roughly, for speed."""
     intervals._resampled.cache_clear()
-    return mock.patch.multiple(intervals, COUNTED_SUMS=0, COUNTED_BITS=0, ROUNDED_GROUPS=0, HALVED_DRAWS=0,
+    return mock.patch.multiple(intervals, COUNTED_SUMS=0, COUNTED_BITS=0, HALVED_GROUPS=0, ROUNDED_GROUPS=0,
+                               HALVED_DRAWS=0,
                                BLUR=60 * intervals.BLUR, FLIP_BLUR=20 * intervals.FLIP_BLUR)
 
 
@@ -489,6 +490,29 @@ class SignFlipTest(unittest.TestCase):
             if 0 < level and needed < 100:
                 self.assertIsNone(sign_flip([(1, 1)] * (needed - 1), 1, level).interval if needed > 1 else None)
                 self.assertIsNotNone(sign_flip([(1, 1)] * needed, 1, level).interval)
+
+    def test_few_large_sources_beside_small_ones_of_free_floats_are_counted(self):
+        """The values of the large ones must not set the scale: a subset that leaves them out has a small mean."""
+        rng = random.Random(17)
+        for alpha in (Fraction(1, 800), Fraction(1, 40)):
+            groups = [(size, rng.randint(-7 * 10 ** 5 * size, 10 ** 6 * size)) for size in [1] * 14 + [50] * 3]
+            subsets = [(0, 0)]
+            for size, total in groups:
+                subsets += [(cases + size, part + total) for cases, part in subsets]
+            low = sorted(part / cases for cases, part in subsets[1:])[math.floor(alpha * 2 ** 17) - 1] / 10 ** 6
+            for by in (1e-9, 1e-4):
+                self.assertTrue(intervals.flip_excludes(groups, 10 ** 6, Fraction(low - by), alpha))
+                self.assertFalse(intervals.flip_excludes(groups, 10 ** 6, Fraction(low + by), alpha))
+
+    def test_more_groups_of_free_floats_are_rounded_to_within_a_ten_thousandth_of_the_range(self):
+        rng = random.Random(27)
+        for alpha in (Fraction(1, 800), Fraction(1, 40)):
+            groups = [(size, rng.randint(-7 * 10 ** 5 * size, 10 ** 6 * size)) for size in [1] * 21 + [50] * 3]
+            level = 1 - 2 * alpha
+            counted = sign_flip(groups, 10 ** 6, level).interval
+            with mock.patch.object(intervals, "HALVED_GROUPS", 0):
+                for one, other in zip(sign_flip(groups, 10 ** 6, level).interval, counted, strict=True):
+                    self.assertAlmostEqual(float(one), float(other), delta=1e-4)
 
     def test_no_difference_has_p_one_and_no_groups_raises(self):
         found = sign_flip([(2, 0)] * 7, 1)

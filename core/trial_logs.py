@@ -267,6 +267,8 @@ class Known:
                     raise RunError(
                         f"{where}: case {row.id!r:.60} has {field} {_shown(here, there)} here and "
                         f"{_shown(there, here)} at {place}; give all rows of a case the same, and two cases two names"
+                        + ("; where only the target or the assertions differ, grade both sides by the same ones"
+                           if field == "input_sha256" else "")
                         + ("; where inputs differ on purpose, as with the prompt in them, --ignore-input pairs by "
                            "task_id alone, and then swapped ids pass unseen" if field in INPUTS else ""))
 

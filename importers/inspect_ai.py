@@ -102,6 +102,7 @@ class EvalLog:
             config=config_of(self.spec), seed=sample["epoch"], score=value,
             error=error or ("invalidated" if sample.get("invalidation") else None),
             asked=asked, graded=sample.get("target"), place=sample["id"],
+            content=[metadata, sample.get("files"), sample.get("setup")],
             fields={"id": sample["id"], "task": self.spec["task"], "model": self.spec["model"], **metadata},
             usual=[*["task"] * bool(self.task), *metadata],
             output=text_of(output.get("completion", pick(output, "choices.0.message.content")), attached),

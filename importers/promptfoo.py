@@ -59,14 +59,15 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         if len(prompts) > 1:  # a prompt without a label is labelled with all its text
             short = len(prompt) <= 40 and prompt.isprintable()
             config = f"{config} {prompt}" if short else f"{config} prompt {prompts.index(prompt) + 1}"
-        yield sample._replace(config=config, place=(content, place), seed=repeat + 1, score=scores.get(metric),
-                              ts=about.get("timestamp"))
+        yield sample._replace(config=config, content=content, place=(content, place), seed=repeat + 1,
+                              score=scores.get(metric), ts=about.get("timestamp"))
 
 
 def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
     """Return the results, and what the file says of itself."""
     about: dict[str, Any] = {"where": path}
     results: list[Result] = []
+    numbers: dict[tuple[Any, ...], int] = {}
     with opened(path) as file:
         kind, _ = describe(head(file), path)
         if not kind.startswith("an output file of promptfoo"):
@@ -79,7 +80,11 @@ def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
                     about["where"] = versioned(path, value, VERSIONS, rows)
                 elif keys in ((), ("results", "results")):
                     check_fields(value, NEEDED, f"{about['where']}: result {len(results) + 1}")
-                    results.append(result_of(value, str(about["where"]), rows))
+                    results.append(result := result_of(value, str(about["where"]), rows))
+                    sample, number = result.sample, len(results)
+                    if (first := numbers.setdefault((result.order, sample.config), number)) != number:
+                        raise RunError(f"{sample.where}: results {first} and {number} are this one of "
+                                       f"{sample.config!r}; remove one of them")
                 elif keys[:1] == ("runtimeOptions",):
                     about["repeat"] = value if keys[1:] == ("repeat",) else about.get("repeat", 1)
                 elif keys == ("results", "timestamp"):

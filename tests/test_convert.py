@@ -231,6 +231,20 @@ class InspectTest(ConvertTest):
         self.assertTrue(names["a"][1].startswith("y z "), names)
         self.assertEqual(len({row["input_sha256"] for row in rows}), 3)
 
+    def test_samples_that_ask_the_same_pair_by_target_metadata_and_files(self):
+        for field, one, other in (("target", "1", "2"), ("metadata", {"k": 1}, {"k": 2}), ("files", ["f"], ["g"])):
+            samples = [{"input": "x", "epoch": 1, "scores": {"s": {"value": score}}, field: value}
+                       for score, value in ((1, one), (0, other))]
+            logs = [self.log(*({"id": i, **sample} for i, sample in enumerate(order, start=1)), name=name)
+                    for name, order in (("a.json", samples), ("b.json", samples[::-1]))]
+            rows = self.rows("inspect", f"a={logs[0]}", f"b={logs[1]}")
+            self.assertEqual(len({(row["task_id"], row["score"]) for row in rows}), 2, field)
+
+    def test_metadata_that_a_run_changed_makes_no_other_case(self):
+        rows = self.rows("inspect", self.log(*({"id": 1, "input": "x", "epoch": epoch, "metadata": {"n": epoch},
+                                                "scores": {"s": {"value": 1}}} for epoch in (1, 2))))
+        self.assertEqual(len({row["task_id"] for row in rows}), 1)
+
     def test_an_explanation_is_that_of_the_score_chosen_unless_it_repeats_the_output(self):
         sample = {"id": "a", "epoch": 1, "output": {"completion": "4"}, "scores": {
             "judge": {"value": "I", "explanation": "It lacks the unit."}, "match": {"value": "C", "explanation": "4"}}}
@@ -489,7 +503,9 @@ class LmEvalTest(ConvertTest):
         hashes = [self.rows("lm-eval", self.samples({**row, key: value}))[0]["input_sha256"]
                   for key, value in (("resps", []), ("arguments", "o"), ("target", "o"), ("doc", {"q": "y"}))]
         self.assertEqual([hashes.index(value) for value in hashes], [0, 0, 2, 3])
-        self.assertNotIn("input_sha256", self.rows("lm-eval", self.samples({**row, "doc": None}))[0])
+        bare = [self.rows("lm-eval", self.samples({"doc_id": 0, "acc": 1, **more}))[0]
+                for more in ({"target": "t"}, {})]
+        self.assertEqual(["input_sha256" in row for row in bare], [True, False])
 
     def test_a_document_names_its_case_at_any_place(self):
         one, two = (self.samples(*({"doc_id": i, "acc": 1, "doc": {"question": text}} for i, text in enumerate(asked)),
@@ -581,7 +597,8 @@ class PromptfooTest(ConvertTest):
         status, out, err = run("promptfoo", path)
         found = [(row["task_id"][-3:] == "(2)", row["seed"]) for row in map(json.loads, out.splitlines())]
         self.assertEqual(found, [(False, 1), (False, 2), (False, 3), (True, 1), (True, 2), (True, 3)])
-        self.assertIn("note: cases that ask the same as another, named with a number in brackets: 1\n", err)
+        self.assertIn("note: cases that ask the same as another, named by what else tells them apart, or a number in "
+                      "brackets: 1\n", err)
 
     def test_identical_tests_are_distinguished_from_repeats_by_the_others_where_nothing_is_said(self):
         other = {"vars": {"q": "y"}, "assert": [{}]}  # it is there once, so that no test was repeated
@@ -590,7 +607,48 @@ class PromptfooTest(ConvertTest):
         self.assertEqual(len({row["task_id"] for row in rows}), 3)
         named = {"vars": {"q": "x"}, "assert": [{}], "description": "the same, by another name"}
         rows = self.rows("promptfoo", self.results(result(0), result(1, testCase=named)))
-        self.assertEqual([row["task_id"][-3:] == "(2)" for row in rows], [False, True])
+        self.assertEqual((len({row["task_id"] for row in rows}), [row["task_id"][-3:] == "(2)" for row in rows]),
+                         (2, [False, False]))
+
+    def test_tests_of_the_same_variables_pair_by_what_else_tells_them_apart(self):
+        def tests(*tests, name):
+            rows = [result(i, testCase=test, score=score) for i, (test, score) in enumerate(tests)]
+            return self.file(name, {"evalId": "e", "results": {"version": 3, "results": rows}})
+
+        def pairs(old, new):
+            rows = self.rows("promptfoo", "old=" + tests(*old, name="o.json"), "new=" + tests(*new, name="n.json"))
+            found = {name: {row["task_id"]: row["score"] for row in rows if row["config"] == name}
+                     for name in ("old", "new")}
+            self.assertTrue(all("input_sha256" in row for row in rows))
+            return found["old"], found["new"]
+
+        bare = [({"vars": {}, "assert": [{"type": "equals", "value": str(i)}]}, i % 2) for i in range(4)]
+        front = ({"vars": {}, "assert": [{"type": "equals", "value": "new"}]}, 1)
+        old, new = pairs(bare, [front, *bare])
+        self.assertEqual((len(old), len(new), old.items() - new.items()), (4, 5, set()))
+        old, new = pairs(bare[:1], [front, *bare])  # asked twice in one file alone
+        self.assertEqual((len(old), len(new), old.items() - new.items()), (1, 5, set()))
+        noted = [({"vars": {"q": "x"}, "metadata": {"k": i}}, i) for i in range(2)]
+        old, new = pairs(noted, noted[::-1])
+        self.assertEqual((len(old), old), (2, new))
+        old, new = pairs(noted[:1], noted[1:])  # asked once in each: a case whose metadata changed
+        self.assertEqual(old.keys(), new.keys())
+
+    def test_a_case_whose_metadata_changed_has_the_tags_that_did_not(self):
+        def log(level, name):
+            tests = [{"vars": {"q": text}, "metadata": {"level": level, "lang": "en"}} for text in "xy"]
+            return self.file(name, {"evalId": "e", "results": {"version": 3, "results": [
+                result(i, testCase=test) for i, test in enumerate(tests)]}})
+
+        status, out, err = run("promptfoo", "a=" + log(1, "a.json"), "b=" + log(2, "b.json"))
+        self.assertEqual([json.loads(line)["tags"] for line in out.splitlines()], [{"lang": "en"}] * 4)
+        self.assertIn("note: no tags, for they differ between the trials of a case: level\n", err)
+
+    def test_a_result_that_is_there_twice_is_refused(self):
+        for repeat in (None, 2):
+            self.refused("results.json: testIdx 1, promptIdx 0: results 2 and 3 are this one of 'echo'; remove one of "
+                         "them", "promptfoo", self.results(result(), result(1), result(1), repeat=repeat))
+        self.assertEqual(len(self.rows("promptfoo", self.results(result(), result(provider={"id": "other"})))), 2)
 
     def test_a_test_added_in_front_pairs_the_others_by_what_they_ask(self):
         old, new = data("promptfoo-old.json"), data("promptfoo-new.json")

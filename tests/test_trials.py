@@ -297,7 +297,8 @@ class RowsTest(LogTest):
         rows = [line(input_sha256="a", input="x y"), line(config="B", input_sha256="b", input="x z")]
         self.assertIn("has input 'x z' here and 'x y' at", self.refused(rows))  # what a person can read comes first
         rows = [line(input_sha256="a"), line(config="B", input_sha256="b")]
-        self.assertIn("--ignore-input", self.refused(rows))
+        self.assertIn("where only the target or the assertions differ, grade both sides by the same ones; where inputs "
+                      "differ on purpose, as with the prompt in them, --ignore-input pairs", self.refused(rows))
         self.read(rows, ignore_input=True)
         self.assertNotIn("--ignore-input", self.refused([line(cluster="a"), line(config="B", cluster="b")]))
 

@@ -70,6 +70,7 @@ class Json:
     def __init__(self, file: TextIO, path: str, decoder: json.JSONDecoder = LENIENT):
         self.file, self.path, self.decoder = file, path, decoder
         self.text, self.at, self.line = "", 0, 1  # line: of the first character of text
+        self.met = set[tuple[str, ...]]()  # of the paths inside, those that were there
 
     def where(self) -> str:
         return f"{self.path}:{self.line + self.text.count(chr(10), 0, self.at)}"
@@ -129,6 +130,8 @@ class Json:
         come under its own keys.
         """
         mark = self.next()
+        if keys in inside:
+            self.met.add(keys)
         if keys in inside and mark == "[" or mark == "{" and any(path[:len(keys)] == keys for path in inside):
             end, names = self._mark(mark) and {"[": "]", "{": "}"}[mark], set[str]()
             while self.next() != end:

@@ -22,8 +22,7 @@ from typing import Any, NamedTuple, TextIO
 
 from core.files import STAGES, RunError, clean, json_line, print_stderr
 from core.trial_logs import check_row
-from core.trials import kept_text
-from core.trials import listed, repeats
+from core.trials import MOST_VALUES, kept_text, listed, repeats
 
 LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
 LABEL = 40  # characters of what a case asks, in its name
@@ -69,6 +68,8 @@ class Rows:
         self._tags: list[dict[str, list[Any]]] = []  # of each case
         self._unfit: dict[str, dict[str, None]] = {}  # fields that are no tags, by the reason
         self._fields: dict[str, None] = {}  # all that were there
+        self.named = dict.fromkeys([*(args.tag or ()), args.cluster])  # those that an option names
+        self._found = set[str | None]()  # of them, what a trial had
         self._scored, self._unread = 0, Counter[str]()
 
     def begin(self, config: str | None) -> None:
@@ -144,6 +145,8 @@ class Rows:
 
     def _take_tags(self, number: int, sample: Sample) -> None:
         self._fields.update(dict.fromkeys(sample.fields))
+        self._found.update([name for name in self.named if name not in self._found
+                            and pick(sample.fields, name, sample) is not sample])
         for name in sample.usual if self.args.tag is None else self.args.tag:
             value = pick(sample.fields, name)
             values = [item for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
@@ -160,9 +163,9 @@ class Rows:
         """Print the rows, then the notes. Raises RunError where there is no row, no score or no field asked for."""
         if not self._places:
             raise RunError("no trial in the files given; give logs that hold samples")
-        for name in filter(None, (*(self.args.tag or ()), self.args.cluster)):
-            if name.partition(".")[0] not in self._fields and name not in self._fields:
-                raise RunError(f"no trial has a field {name!r} for --tag or --cluster; there are: "
+        for name in filter(None, self.named):
+            if name not in self._found:
+                raise RunError(f"no trial has a field {name!r}; leave its option out, or choose one of: "
                                f"{listed(sorted(self._fields), 20) or 'none'}")
         if self._unread:
             words = f"words that are no scores: {listed(map(repr, self._unread), 20)}"
@@ -216,8 +219,12 @@ class Rows:
         tags_of = {name: None for tags in shared.values() for name in tags}
         if self.args.tag is None:
             for name in tags_of:
-                if not repeats([list(map(str, tags[name])) for tags in shared.values() if name in tags]):
-                    self._unfit.setdefault("their values hardly repeat (--tag NAME makes one)", {})[name] = None
+                values = [set(map(str, tags[name])) for tags in shared.values() if name in tags]
+                if not repeats(values):
+                    counts = Counter(value for case in values for value in case)
+                    many = 2 * sum(any(counts[value] > 1 for value in case) for case in values) >= len(values)
+                    why = f"they have more than {MOST_VALUES} values" if many else "their values hardly repeat"
+                    self._unfit.setdefault(f"{why} (--tag NAME makes one)", {})[name] = None
         for unfit in self._unfit.values():
             tags_of = {name: None for name in tags_of if name not in unfit}
         chosen = [{name: tags[name] if tags[name][1:] else tags[name][0] for name in tags_of if name in tags}

@@ -365,6 +365,10 @@ class InspectTest(ConvertTest):
         self.assertEqual(err, "note: no tags, for their values hardly repeat (--tag NAME makes one): url, answer\n"
                          "note: trials of config 'm': 400\n")
         self.assertEqual(self.rows("inspect", log, "--tag", "url")[7]["tags"], {"url": 7})
+        log = self.log(*({"id": f"s{i}", "epoch": 1, "scores": {"s": {"value": "C"}}, "metadata": {"repo": i // 3}}
+                         for i in range(180)))
+        self.assertIn("no tags, for they have more than 50 values (--tag NAME makes one): repo\n",
+                      run("inspect", log)[2])
 
     def test_a_sample_of_version_1_and_an_invalidated_one(self):
         log = self.log({"id": 1, "epoch": 1, "score": {"value": "C"}},
@@ -803,7 +807,7 @@ class CsvTest(ConvertTest):
         for content, message in (
                 ("task,run,model\na,1,m\n", ":2: no column 'correct'; there are: task, run, model"),
                 ("task,task,run,model,correct\na,b,1,m,1\n", ":2: field 'task' is None and names nothing; fill it in, "
-                 "or choose one of: run, model, correct"),
+                 "or choose one of: task (duplicated), run, model, correct"),
                 (head + "a,1,m,1\na,2,m\n", ":3: 3 cells, but 4 columns; correct the line"),
                 (head + "a,1,m,1,\n", ":2: 5 cells, but 4 columns; correct the line"),
                 (head + "a,,m,1\n", ":2: run is blank; fill it in"),
@@ -822,6 +826,77 @@ class CsvTest(ConvertTest):
                      "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
         self.refused("t.csv is a zip, not a table; unpack it, or save it as CSV or JSONL",
                      "table", self.csv(b"PK\3\4xx"), *CSV)
+
+
+class ColumnTest(ConvertTest):
+    """A column that an option names is there, or the refusal says which are, and what reads the file."""
+
+    ROWS = [{"id": "a", "s": 1, "in": {"q": "x"}, "e": ""}, {"id": "b", "s": 0, "in": {"q": "y"}, "e": "x"}]
+
+    def table(self, content=ROWS, *argv, name="t.json"):
+        return "table", "m=" + self.file(name, content), *argv
+
+    def test_a_case_is_named_by_a_column_that_is_there_and_filled_in(self):
+        rows = [*self.ROWS, {"id": "c", "s": 1, "in": {"q": " "}}]
+        self.refused("t.json: no column names the cases; choose one with --case COLUMN or --input COLUMN",
+                     *self.table(rows, "--score", "s"))
+        self.refused("t.json: item 1: no column 'in.p'; there are: id, s, in, e",
+                     *self.table(rows, "--score", "s", "--input", "in.p"))
+        self.refused("t.json: item 3: in.q is blank; fill it in", *self.table(rows, "--score", "s", "--input", "in.q"))
+        self.rows(*self.table(rows, "--score", "s", "--input", "in.q", "--case", "id"))
+        self.rows(*self.table([{"id": "a", "s": 1, "n": 0}], "--score", "s", "--case", "id", "--trial", "n"))
+
+    def test_a_column_that_no_row_has_is_refused(self):
+        for option in ("--error", "--input", "--output", "--explanation", "--tag", "--cluster", "--measure"):
+            for name in ("x", "in.p"):
+                value = f"tokens={name}" * (option == "--measure") or name
+                self.refused(f"no trial has a field {name!r}; leave its option out, or choose one of: e, id, in, s",
+                             *self.table(self.ROWS, "--score", "s", "--case", "id", option, value))
+        rows = self.rows(*self.table([{"id": "c", "s": 1}, *self.ROWS], "--score", "s", "--case", "id", "--error", "e",
+                                     "--cluster", "in.q"))
+        self.assertEqual([(row["score"], row.get("cluster")) for row in rows], [(1, None), (1, "x"), (None, "y")])
+
+    def test_a_file_of_another_kind_is_named_with_what_reads_it(self):
+        convert = "read it with python3 convert.py {} {} > trials.jsonl"
+        for content, kind, reader in (
+                ({"version": 2, "status": "success", "eval": {}}, "a log of Inspect", convert.format("inspect", "{}")),
+                ({"evalId": "e", "results": {"results": []}}, "an output file of promptfoo",
+                 convert.format("promptfoo", "{}")),
+                ({"type": "header", "log_version": "1"}, "a log",
+                 "python3 harness.py replay {} --cases CASES.json --out RUN.json makes its run record"),
+                ({"manifest": {}, "results": []}, "a run record", "python3 compare.py compares it with another, given "
+                 "--cases"),
+                ({"name": "x", "cases": [{"id": 1}]}, "a case set", "give it with --cases")):
+            argv = self.table(content, "--score", "s", "--case", "id")
+            path = argv[1].removeprefix("m=")
+            for more in (argv, ("cases", path, "--id", "id", "--input", "q", "--expected", "s")):
+                status, out, err = run(*more)
+                self.assertEqual((status, out), (1, ""))
+                self.assertTrue(err.endswith(f"; the file is {kind}: {reader.format(path)}\n"), err)
+
+    def test_where_the_rows_are_is_said(self):
+        inside = {"n": 1, "data": self.ROWS, "more": {"rows": self.ROWS}}
+        columns = "--score", "s", "--case", "id"
+        self.refused("t.json:1: no column 's'; there are: n, data, more; if 'data' is the list of rows: --rows data",
+                     *self.table(inside, *columns))
+        for wrong, there in (("rows", "n, data, more"), ("more.data", "n, data, more.rows")):
+            self.refused(f"t.json: nothing for --rows is under {wrong!r}; there are: {there}",
+                         *self.table(inside, *columns, "--rows", wrong))
+        self.refused("t.json: nothing for --rows is under 'no'; there are: n, more",
+                     *self.table(inside, *columns, "--rows", "data=1", "no=0"))
+        self.assertEqual(len(self.rows(*self.table({"a": [], "b": self.ROWS}, *columns, "--rows", "a", "b"))), 2)
+
+    def test_a_column_or_a_key_that_is_there_twice_is_refused(self):
+        argv = "--score", "s", "--case", "q"
+        self.refused("t.csv:2: no column 's'; there are: q, s (duplicated)",
+                     *self.table("q,s,s\na,1,0\n", *argv, name="t.csv"))
+        self.refused("t.json:1: the key 's' is duplicated in one object; correct the file",
+                     *self.table('{"q": 1, "s": 1, "s": 0}\n', *argv))
+        self.assertEqual(self.rows(*self.table('{"q": "a", "s": 1, "x": NaN}\n', *argv))[0]["score"], 1)
+
+    def test_carriage_returns_alone_are_named(self):
+        self.refused("t.csv:1: a carriage return without a line feed; quote that cell, or save the table with line "
+                     "feeds", *self.table("q,s\ra,1\rb,0\r", "--score", "s", "--case", "q", name="t.csv"))
 
 
 class RecipeTest(ConvertTest):
@@ -850,8 +925,9 @@ class RecipeTest(ConvertTest):
 
 class CommandTest(ConvertTest):
     def test_a_field_that_no_trial_has_is_refused(self):
-        self.refused("no trial has a field 'lang' for --tag or --cluster; there are: hard, id, language, level, "
-                     "listed, model, nested, nothing, ratio, task", "inspect", data("inspect-v1.eval"), "--tag", "lang")
+        self.refused("no trial has a field 'lang'; leave its option out, or choose one of: hard, id, language, "
+                     "level, listed, model, nested, nothing, ratio, task",
+                     "inspect", data("inspect-v1.eval"), "--tag", "lang")
 
     def test_damaged_logs_give_rows_or_one_line_that_says_why(self):
         rng = random.Random(3)

@@ -119,8 +119,8 @@ class Json:
             raise RunError(f"{self.where()}: not JSON (a second value); correct the file")
 
     def whole(self) -> Iterator[tuple[tuple[str, ...], Any]]:
-        """Yield the next value as pieces() yields one that it does not enter."""
-        yield (), self.value()
+        """Yield the next value, or the elements of a list, as pieces() yields those that it does not enter."""
+        yield from self.pieces([()]) if self.next() == "[" else [((), self.value())]
 
     def pieces(self, inside: Collection[tuple[str, ...]],
                keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

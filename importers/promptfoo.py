@@ -71,10 +71,13 @@ def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
     with opened(path) as file:
         kind, _ = describe(head(file), path)
         if not kind.startswith("an output file of promptfoo"):
-            raise refusal(path, "an output file of promptfoo", "give what its --output wrote", head(file))
-        text = Json(file, path)
-        while text.next():
-            for keys, value in text.whole() if kind.endswith("line") else text.pieces(
+            advice = "" if kind else "give what its --output wrote"
+            raise refusal(path, "an output file of promptfoo", advice, head(file))
+        text, in_lines = Json(file, path), kind.endswith("line")
+        while mark := text.next():
+            if mark == "[" and not in_lines:
+                raise RunError(f"{path} is a list of output files of promptfoo; give each in a file of its own")
+            for keys, value in text.whole() if in_lines else text.pieces(
                     [("results", "results"), ("runtimeOptions", "repeat")]):
                 if keys == ("results", "version"):
                     about["where"] = versioned(path, value, VERSIONS, rows)

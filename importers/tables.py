@@ -128,7 +128,7 @@ def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[st
     columns: list[str] = []
     number, others = 0, dict[str, None]()
     while mark := text.next():
-        for keys, value in text.pieces(inside or [()]) if inside or mark == "[" else text.whole():
+        for keys, value in text.pieces(inside) if inside else text.whole():
             at = keys if keys in inside else keys[:-1]
             if keys[-1:] == ("columns",) and isinstance(value, list):
                 columns = [str(name) for name in value]  # of rows that are lists of cells

@@ -464,6 +464,19 @@ class InspectTest(ConvertTest):
         status, out, err = run("inspect", os.path.join(self.folder, "absent.eval"))
         self.assertEqual((status, out, err.startswith("error: cannot read ")), (1, "", True))
 
+    def test_a_log_packed_with_gzip_is_read(self):
+        log = data("inspect-v1.eval")
+        packed = gzip.compress(read(log, "rb"))
+        for name in ("log.eval", "log.eval.gz"):
+            self.assertEqual(run("inspect", self.file(name, packed)), run("inspect", log))
+            self.refused(f"{name}: not a whole zip; copy the log again",
+                         "inspect", self.file(name, gzip.compress(read(log, "rb")[:-50])))
+
+    def test_a_list_of_logs_is_refused(self):
+        header, samples = inspect_log((1, 1, "C"))
+        self.refused("logs.json is a list of logs of Inspect; give each in a file of its own",
+                     "inspect", self.file("logs.json", [{**header, "samples": samples}]))
+
     def test_a_damaged_member_is_named(self):
         for name in ("inspect-v1.eval", "inspect-0.3.46.eval"):
             whole = bytearray(read(data(name), "rb"))
@@ -521,6 +534,32 @@ class LmEvalTest(ConvertTest):
         rows = self.rows("lm-eval", f"a={one}", f"b={two}", "--id", "doc_id")
         self.assertEqual([row["task_id"] for row in rows], [0, 1, 2, 0, 1, 2, 3])
 
+    def test_documents_that_are_text_or_empty_pair_by_what_was_asked(self):
+        for one, other in (({"doc": "a"}, {"doc": "b"}), ({"doc_hash": "a"}, {"doc_hash": "b"}),
+                           *(({"doc": doc, "doc_hash": "h", "arguments": [["a"]]},
+                              {"doc": doc, "doc_hash": "h", "arguments": [["b"]]}) for doc in ("", {}))):
+            pair = [{"acc": 1, **one}, {"acc": 0, **other}]
+            logs = [self.samples(*({"doc_id": i, **row} for i, row in enumerate(order)), name=name)
+                    for name, order in (("a", pair), ("b", pair[::-1]))]
+            rows = self.rows("lm-eval", f"a={logs[0]}", f"b={logs[1]}")
+            self.assertEqual(len({(row["task_id"], row["score"]) for row in rows}), 2, one)
+        status, out, err = run("lm-eval", self.samples({"doc_id": 7, "acc": 1, "doc": {}}))
+        self.assertEqual(json.loads(out)["task_id"], 7)
+        self.assertIn("note: named by doc_id, since nothing there says what was asked: they pair by their place "
+                      "(trials: 1)\n", err)
+
+    def test_a_file_that_was_renamed_is_of_no_other_task(self):
+        row = {"doc_id": 0, "acc": 1, "doc": {"q": "x"}}
+        for more in (row, {**row, "doc": "x"}, {"doc_id": 0, "acc": 1}):
+            rows = self.rows("lm-eval", "a=" + self.samples(more), "b=" + self.samples(more, name="renamed.jsonl"))
+            self.assertEqual(len({row["task_id"] for row in rows}), 1)
+
+    def test_a_list_of_rows_is_read(self):
+        rows = [{"doc_id": i, "acc": 1, "doc": {"q": str(i)}} for i in range(2)]
+        expected = self.rows("lm-eval", self.samples(*rows))
+        self.assertEqual(self.rows("lm-eval", self.file("list.json", rows)), expected)
+        self.assertEqual(self.rows("lm-eval", self.file("list.json", json.dumps(rows, indent=1))), expected)
+
     def test_nan_is_unscored_and_text_is_read(self):
         log = self.samples({"doc_id": 0, "m": float("nan")}, {"doc_id": 1, "m": "True"})
         rows = self.rows("lm-eval", log, "--metric", "m")
@@ -550,7 +589,7 @@ class LmEvalTest(ConvertTest):
     def test_bad_rows_are_refused_by_line(self):
         for content, message in (
                 (b'{"doc_id": 0, "acc": 1}\n{"doc_id": 1, "a',
-                 ":2: not JSON at line 1 column 15 (Unterminated string starting at); correct the file"),
+                 ":2: not JSON at line 2 (Unterminated string starting at); correct the file"),
                 (b'{"doc_id": "0", "acc": 1}\n', ":1: doc_id is '0', not a whole number; correct the file"),
                 (b'{"doc_id": 0, "acc": 1}\n\xff\n', ": byte 24 is not utf-8; save the file as UTF-8")):
             self.refused("x.jsonl" + message, "lm-eval", self.file("x.jsonl", content))
@@ -672,6 +711,9 @@ class PromptfooTest(ConvertTest):
         text = "".join(json.dumps(row) + "\n" for row in results)
         self.assertEqual(run("promptfoo", self.file("r.jsonl", text)), expected)
         self.assertEqual(run("promptfoo", self.file("r.jsonl.gz", gzip.compress(text.encode()))), expected)
+        self.assertEqual(run("promptfoo", self.file("r.json", results)), expected)
+        self.refused("l.json is a list of output files of promptfoo; give each in a file of its own",
+                     "promptfoo", self.file("l.json", [{"evalId": "e", "results": {"results": results}}]))
         damaged = self.file("d.gz", gzip.compress(text.encode())[:-9])
         self.refused("d.gz: damaged (Compressed file ended before the end-of-stream marker was reached); pack the file "
                      "again", "promptfoo", damaged)
@@ -826,6 +868,18 @@ class CsvTest(ConvertTest):
                      "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
         self.refused("t.csv is a zip, not a table; unpack it, or save it as CSV or JSONL",
                      "table", self.csv(b"PK\3\4xx"), *CSV)
+
+
+class OtherKindTest(ConvertTest):
+    def test_a_file_of_ours_is_named_with_the_command_that_reads_it(self):
+        for content, says in (({"task_id": 1, "config": "A"}, "a plain trial log, not {}; python3 compare.py CONFIG"),
+                              ({"log_version": "1"}, "a log, not {}; python3 harness.py replay"),
+                              ({"manifest": {}}, "a run record, not {}; python3 compare.py compares it"),
+                              ({"x": 1}, "JSON of another kind, not {}; read it with python3 convert.py table")):
+            for verb, wanted in (("lm-eval", "samples of lm-eval"), ("promptfoo", "an output file of promptfoo")):
+                status, out, err = run(verb, self.file("f.json", content))
+                self.assertEqual((status, out), (1, ""))
+                self.assertIn(f"f.json is {says.format(wanted)}", err)
 
 
 class ColumnTest(ConvertTest):

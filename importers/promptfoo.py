@@ -47,12 +47,14 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     prompts = list(dict.fromkeys(result.prompt for result in results))
     # Each repeat of a test has another testIdx, and only its content says that it is the same test. Where the file
     # does not say how often tests were repeated, it is as often as explains how often each content is there.
-    counts, seen = Counter((result.content, result.order[1]) for result in results), Counter[Any]()
+    counts = Counter((result.content, result.order[1], result.sample.config) for result in results)
+    seen = Counter[Any]()
     stated = about.get("repeat")
     repeats = stated if type(stated) is int and stated > 0 else math.gcd(*counts.values())
     for order, content, prompt, scores, sample in results:
-        place, repeat = divmod(seen[content, order[1]], repeats)
-        seen[content, order[1]] += 1
+        alike = content, order[1], sample.config
+        place, repeat = divmod(seen[alike], repeats)
+        seen[alike] += 1
         if repeat and repeats != stated:
             rows.notes["tests that are alike in all are counted as repeats of one"] += 1
         config = sample.config

@@ -691,7 +691,8 @@ class PromptfooTest(ConvertTest):
         for repeat in (None, 2):
             self.refused("results.json: testIdx 1, promptIdx 0: results 2 and 3 are this one of 'echo'; remove one of "
                          "them", "promptfoo", self.results(result(), result(1), result(1), repeat=repeat))
-        self.assertEqual(len(self.rows("promptfoo", self.results(result(), result(provider={"id": "other"})))), 2)
+        rows = self.rows("promptfoo", self.results(result(), result(provider={"id": "other"})))
+        self.assertEqual([row["seed"] for row in rows], [1, 1])
 
     def test_a_test_added_in_front_pairs_the_others_by_what_they_ask(self):
         old, new = data("promptfoo-old.json"), data("promptfoo-new.json")

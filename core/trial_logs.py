@@ -423,7 +423,8 @@ class _Rows:
 
 def _looks(text: str) -> str:
     """Return a text without what nobody sees, its blanks alike and its letters composed in one way."""
-    return "".join(filter(str.isprintable, " ".join(unicodedata.normalize("NFC", text).split())))
+    text = " ".join(unicodedata.normalize("NFC", text).split())
+    return text if text.isprintable() else "".join(filter(str.isprintable, text))  # most are, and long ones take long
 
 
 def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, candidate: str,

@@ -70,6 +70,7 @@ class Json:
     def __init__(self, file: TextIO, path: str, decoder: json.JSONDecoder = LENIENT):
         self.file, self.path, self.decoder = file, path, decoder
         self.text, self.at, self.line = "", 0, 1  # line: of the first character of text
+        self.met = set[tuple[str, ...]]()  # of the paths inside, those that were there
 
     def where(self) -> str:
         return f"{self.path}:{self.line + self.text.count(chr(10), 0, self.at)}"
@@ -118,8 +119,8 @@ class Json:
             raise RunError(f"{self.where()}: not JSON (a second value); correct the file")
 
     def whole(self) -> Iterator[tuple[tuple[str, ...], Any]]:
-        """Yield the next value as pieces() yields one that it does not enter."""
-        yield (), self.value()
+        """Yield the next value, or the elements of a list, as pieces() yields those that it does not enter."""
+        yield from self.pieces([()]) if self.next() == "[" else [((), self.value())]
 
     def pieces(self, inside: Collection[tuple[str, ...]],
                keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -129,6 +130,8 @@ class Json:
         come under its own keys.
         """
         mark = self.next()
+        if keys in inside:
+            self.met.add(keys)
         if keys in inside and mark == "[" or mark == "{" and any(path[:len(keys)] == keys for path in inside):
             end, names = self._mark(mark) and {"[": "]", "{": "}"}[mark], set[str]()
             while self.next() != end:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from core.files import RunError, decode, parse_json, read_bytes, refusal
 from core.kinds import HEAD, describe
-from core.texts import unpacked
+from core.texts import Json, unpacked
 from core.trials import (
     LARGEST, MEASURES, SIDES, ComparedCase, Pair, Score, Side, Trial, kept_text, listed, note_of, score_places,
     seed_note)
@@ -267,6 +267,8 @@ class Known:
                     raise RunError(
                         f"{where}: case {row.id!r:.60} has {field} {_shown(here, there)} here and "
                         f"{_shown(there, here)} at {place}; give all rows of a case the same, and two cases two names"
+                        + ("; where only the target or the assertions differ, grade both sides by the same ones"
+                           if field == "input_sha256" else "")
                         + ("; where inputs differ on purpose, as with the prompt in them, --ignore-input pairs by "
                            "task_id alone, and then swapped ids pass unseen" if field in INPUTS else ""))
 
@@ -292,7 +294,9 @@ def _shown(fact: str | tuple[tuple[str, str], ...], other: Any) -> str:
         return listed([f"{tag}={value}" for tag, value in fact]) or "none"
     letters = enumerate(zip(fact, other, strict=False))
     alike = next((i for i, (here, there) in letters if here != there), min(len(fact), len(other)))
-    return f"{fact!r:.60}" if alike < 40 else f"…{fact[alike - 20:]!r:.60}"
+    written, before = (ascii, 5) if _looks(fact) == _looks(other) else (repr, 20)
+    start = max(0, alike - before) if len(written(fact)) > 60 else 0
+    return "…" * (start > 0) + written(fact[start:])[:60]
 
 
 # === Logs ===
@@ -338,6 +342,7 @@ class _Rows:
         self.broken: list[tuple[str, str]] = []
         self.unexplained: list[str] = []
         self.whole = 0  # lines that could be read
+        self.spread = False  # is there JSON, but over several lines
 
     def read(self, only: str | None, path: str) -> None:
         """Take in the rows of a file that serves one side, or both."""
@@ -365,6 +370,10 @@ class _Rows:
             self.trials[side].setdefault(row.id, []).append(row.trial)
             if row.trial.reason == UNEXPLAINED:
                 self.unexplained.append(where)
+        if self.broken and not self.whole and kind in ("a plain trial log", "JSON of another kind"):
+            with contextlib.suppress(RunError):
+                Json(io.StringIO(decode(held, path)), path).value()
+                self.spread = True
         if kind == "a table" and not configs:  # or else a line that is none is but broken
             raise refusal(path, "a plain trial log", data=held)
         for config, side in served.items():
@@ -396,20 +405,26 @@ class _Rows:
                      listed(self.known.differing), "see that the ids name the same cases: swapped ones pass unseen"),
             *note_of("ids_as_text", "ids are numbers on one side and text on the other",
                      listed(sorted(numbers & texts)), "they pair by their digits; see that they name the same cases"),
-            *note_of("look_alike_ids", "ids that differ in nothing that can be seen", listed(self._look_alikes()),
-                     "write one case one way")]
+            *note_of("look_alike_ids", "ids or inputs that differ in nothing that can be seen",
+                     listed(self._look_alikes()), "write one case one way")]
 
     def _look_alikes(self) -> list[str]:
-        """Return pairs of ids, one of each side, that look the same."""
-        baseline, candidate = (self.trials[side] for side in SIDES)
-        one, other = ({_looks(case_id): case_id for case_id in ids}
-                      for ids in (baseline.keys() - candidate, candidate.keys() - baseline))
-        return [f"{one[looks]!a} and {other[looks]!a}" for looks in sorted(one.keys() & other)]
+        """Return pairs of ids, and of inputs of cases that one side lacks, which look the same."""
+        baseline, candidate = (self.trials[side].keys() for side in SIDES)
+        asked = {self.known.facts[case_id][0][2] or "" for case_id in baseline ^ candidate}
+        pairs = []
+        for texts in (baseline | candidate, asked):
+            firsts: dict[str, str] = {}
+            for text in sorted(texts):
+                if (first := firsts.setdefault(_looks(text), text)) != text:
+                    pairs.append(f"{_shown(first, text)} and {_shown(text, first)}")
+        return pairs
 
 
 def _looks(text: str) -> str:
-    """Return a text without white space and what nobody sees, its letters composed in one way."""
-    return "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char)[0] not in "CZ")
+    """Return a text without what nobody sees, its blanks alike and its letters composed in one way."""
+    text = " ".join(unicodedata.normalize("NFC", text).split())
+    return text if text.isprintable() else "".join(filter(str.isprintable, text))  # most are, and long ones take long
 
 
 def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, candidate: str,
@@ -433,7 +448,8 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
         rows.read(only, path)
     if rows.broken and not how.skip_broken:
         raise RunError(f"{': '.join(rows.broken[0])} (broken lines: {len(rows.broken)}, whole rows: {rows.whole}); "
-                       "repair the file, or compare the whole rows with --skip-broken-lines")
+                       "repair the file" + ", or compare the whole rows with --skip-broken-lines" * (rows.whole > 0)
+                       + ", or make rows of JSON over several lines with convert.py table" * rows.spread)
     cases, sides = rows.cases(), []
     for side, name in zip(SIDES, names, strict=True):
         if not rows.trials[side]:

@@ -23,7 +23,7 @@ from typing import Any
 import answer_task
 from core.files import STRICT, RunError, parse_json
 from harness import SPLITS
-from importers.tables import read_table
+from importers.tables import read_table, what_else
 
 VERBS, WHAT = ("cases",), "a table with a row a case into a case set"
 EXAMPLE = "tickets.csv --id id --input text --expected label --tag language --source thread > cases-tickets.json"
@@ -65,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
     named = [name for name in (args.id, args.expected, *args.input, args.source, args.split) if name]
     for where, row in read_table(args.table, decoder=STRICT):
         if missing := [name for name in (*named, *args.tag) if not isinstance(row, dict) or name not in row]:
-            raise RunError(f"{where}: no column {missing[0]!r} in {shown(row)[:200]}; name a column that it has")
+            raise RunError(f"{where}: no column {missing[0]!r} in {shown(row)[:200]}; name a column that it has"
+                           + what_else(args.table))
         may_be_blank = args.input if row[args.expected] == answer_task.REJECTED else []
         if blank := [name for name in named if name not in may_be_blank and not shown(row[name]).strip()]:
             raise RunError(f"{where}: {blank[0]} is blank; fill it in, or leave the row out")

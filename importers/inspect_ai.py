@@ -10,6 +10,7 @@ says which sample of the dataset it is: the case is then named by what it asks; 
 import argparse
 import copy
 import functools
+import io
 import json
 import re
 import zipfile
@@ -19,7 +20,7 @@ from typing import Any
 
 from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, decode, open_input, parse_json, refusal
 from core.kinds import describe
-from core.texts import LENIENT, Json, head, opened
+from core.texts import LARGEST, LENIENT, Json, head, opened
 from core.trials import kept_text
 from importers.rows import Rows, Sample, amount, choose, first_words, pick, score_of, table, versioned
 from importers.unzstd import decompress
@@ -102,6 +103,7 @@ class EvalLog:
             config=config_of(self.spec), seed=sample["epoch"], score=value,
             error=error or ("invalidated" if sample.get("invalidation") else None),
             asked=asked, graded=sample.get("target"), place=sample["id"],
+            content=[metadata, sample.get("files"), sample.get("setup")],
             fields={"id": sample["id"], "task": self.spec["task"], "model": self.spec["model"], **metadata},
             usual=[*["task"] * bool(self.task), *metadata],
             output=text_of(output.get("completion", pick(output, "choices.0.message.content")), attached),
@@ -225,11 +227,20 @@ def json_entries(path: str) -> Iterator[tuple[str, Any]]:
     number = 0
     with opened(path) as file:
         kind = describe(head(file), path)[0]
-        if path.endswith(".eval") or kind == "a zip":
-            raise RunError(f"{path}: not a whole zip; copy the log again")
+        if path.endswith(".eval") or head(file).startswith(b"PK"):
+            try:  # again, since it may be packed with gzip
+                archive = zipfile.ZipFile(io.BytesIO(file.buffer.read(LARGEST)))
+                archive.filename = path
+            except Exception:
+                raise RunError(f"{path}: not a whole zip; copy the log again") from None
+            yield from zip_entries(archive, path)
+            return
         if kind not in ("a log of Inspect", "JSON of another kind", ""):
             raise refusal(path, "a log of Inspect", data=head(file))
-        for keys, value in Json(file, path).pieces([("samples",)]):
+        text = Json(file, path)
+        if text.next() == "[" and kind == "a log of Inspect":
+            raise RunError(f"{path} is a list of logs of Inspect; give each in a file of its own")
+        for keys, value in text.pieces([("samples",)]):
             if keys == ("samples",) and value is not None:
                 if not number:
                     yield path, header

@@ -6,8 +6,8 @@
     note: trials of config 'org__beta': 4
     8
 
-Files are read line by line. doc_id only says which document of its data set it is, so a case is named by the document's
-text; --id doc_id takes the number.
+Rows are read one by one. doc_id only says which document of its data set it is, so a case is named by the document, or
+else by its hash or the arguments of the request; --id doc_id takes the number.
 """
 
 import argparse
@@ -16,9 +16,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from core.files import WHOLE, check_fields, parse_json, refusal
+from core.files import WHOLE, check_fields, refusal
 from core.kinds import describe
-from core.texts import LENIENT, head, opened
+from core.texts import Json, head, opened
 from importers.rows import Rows, Sample, choose, table
 
 VERBS, WHAT = ("lm-eval",), "lm-eval's samples_*.jsonl, written with --log_samples"
@@ -39,14 +39,14 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     filters = set[str]()
     with opened(path) as text:
         if describe(head(text), path)[0] not in ("samples of lm-eval", ""):
-            raise refusal(path, "samples of lm-eval", "give a samples_*.jsonl", head(text))
-        for number, line in enumerate(text, start=1):
-            where = f"{path}:{number}"
-            row = parse_json(line, where, LENIENT)
-            check_fields(row, {"doc_id": WHOLE}, where)
-            filters.add(name := str(row.get("filter", "none")))
-            if args.filter in (None, name) and (args.filter or len(filters) == 1):
-                yield sample_of(row, where, path, args, rows)
+            raise refusal(path, "samples of lm-eval", data=head(text))
+        values = Json(text, path)
+        while values.next():
+            for _, row in values.whole():
+                check_fields(row, {"doc_id": WHOLE}, where := values.where())
+                filters.add(name := str(row.get("filter", "none")))
+                if args.filter in (None, name) and (args.filter or len(filters) == 1):
+                    yield sample_of(row, where, path, args, rows)
     if filters:
         choose("filter", args.filter, filters, path)
 
@@ -62,14 +62,20 @@ def sample_of(row: dict[str, Any], where: str, path: str, args: argparse.Namespa
     each = row.get("resps")
     if isinstance(each, list) and any(isinstance(item, list) and item[1:] for item in each):
         rows.notes["several answers (repeats), which lm-eval scores as one: one row, not one an answer"] += 1
-    task, asked = task_of(path), table(row.get("doc")) or None
-    several = len({task_of(other) for _, other in args.logs}) > 1  # documents of two tasks may be alike
-    if asked and several:
-        asked = {"task": task, **asked}
-    own = None if asked else f"{task}/{row['doc_id']}" if several else row["doc_id"]
+    task, asked = task_of(path), row.get("doc")
+    if asked is None:
+        asked = row.get("doc_hash")
+    asked = asked or row.get("arguments") or None
+    own = None if asked else row["doc_id"]
+    if own is not None:
+        rows.notes["named by doc_id, since nothing there says what was asked: they pair by their place"] += 1
+    several = task and len({task_of(other) for _, other in args.logs} - {""}) > 1  # documents of two may be alike
+    if several:
+        asked = asked and {"task": task, **(asked if isinstance(asked, dict) else {"doc": asked})}
+        own = own if asked else f"{task}/{own}"
     answers = row.get("filtered_resps", each)
     return Sample(
         where=where, case=own, config=os.path.basename(os.path.dirname(os.path.abspath(path))), score=score,
         asked=asked, graded=row.get("target"), place=row["doc_id"],
-        fields={"task": task, "doc_id": row["doc_id"], **(asked or {})}, usual=["task"] * several,
+        fields={"task": task, "doc_id": row["doc_id"], **table(row.get("doc"))}, usual=["task"] * bool(several),
         output=answers[0] if isinstance(answers, list) and len(answers) == 1 else answers)

@@ -47,39 +47,49 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     prompts = list(dict.fromkeys(result.prompt for result in results))
     # Each repeat of a test has another testIdx, and only its content says that it is the same test. Where the file
     # does not say how often tests were repeated, it is as often as explains how often each content is there.
-    counts, seen = Counter((result.content, result.order[1]) for result in results), Counter[Any]()
+    counts = Counter((result.content, result.order[1], result.sample.config) for result in results)
+    seen = Counter[Any]()
     stated = about.get("repeat")
     repeats = stated if type(stated) is int and stated > 0 else math.gcd(*counts.values())
     for order, content, prompt, scores, sample in results:
-        place, repeat = divmod(seen[content, order[1]], repeats)
-        seen[content, order[1]] += 1
+        alike = content, order[1], sample.config
+        place, repeat = divmod(seen[alike], repeats)
+        seen[alike] += 1
         if repeat and repeats != stated:
             rows.notes["tests that are alike in all are counted as repeats of one"] += 1
         config = sample.config
         if len(prompts) > 1:  # a prompt without a label is labelled with all its text
             short = len(prompt) <= 40 and prompt.isprintable()
             config = f"{config} {prompt}" if short else f"{config} prompt {prompts.index(prompt) + 1}"
-        yield sample._replace(config=config, place=(content, place), seed=repeat + 1, score=scores.get(metric),
-                              ts=about.get("timestamp"))
+        yield sample._replace(config=config, content=content, place=(content, place), seed=repeat + 1,
+                              score=scores.get(metric), ts=about.get("timestamp"))
 
 
 def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
     """Return the results, and what the file says of itself."""
     about: dict[str, Any] = {"where": path}
     results: list[Result] = []
+    numbers: dict[tuple[Any, ...], int] = {}
     with opened(path) as file:
         kind, _ = describe(head(file), path)
         if not kind.startswith("an output file of promptfoo"):
-            raise refusal(path, "an output file of promptfoo", "give what its --output wrote", head(file))
-        text = Json(file, path)
-        while text.next():
-            for keys, value in text.whole() if kind.endswith("line") else text.pieces(
+            advice = "" if kind else "give what its --output wrote"
+            raise refusal(path, "an output file of promptfoo", advice, head(file))
+        text, in_lines = Json(file, path), kind.endswith("line")
+        while mark := text.next():
+            if mark == "[" and not in_lines:
+                raise RunError(f"{path} is a list of output files of promptfoo; give each in a file of its own")
+            for keys, value in text.whole() if in_lines else text.pieces(
                     [("results", "results"), ("runtimeOptions", "repeat")]):
                 if keys == ("results", "version"):
                     about["where"] = versioned(path, value, VERSIONS, rows)
                 elif keys in ((), ("results", "results")):
                     check_fields(value, NEEDED, f"{about['where']}: result {len(results) + 1}")
-                    results.append(result_of(value, str(about["where"]), rows))
+                    results.append(result := result_of(value, str(about["where"]), rows))
+                    sample, number = result.sample, len(results)
+                    if (first := numbers.setdefault((result.order, sample.config), number)) != number:
+                        raise RunError(f"{sample.where}: results {first} and {number} are this one of "
+                                       f"{sample.config!r}; remove one of them")
                 elif keys[:1] == ("runtimeOptions",):
                     about["repeat"] = value if keys[1:] == ("repeat",) else about.get("repeat", 1)
                 elif keys == ("results", "timestamp"):

@@ -22,8 +22,7 @@ from typing import Any, NamedTuple, TextIO
 
 from core.files import STAGES, RunError, clean, json_line, print_stderr
 from core.trial_logs import check_row
-from core.trials import kept_text
-from core.trials import listed, repeats
+from core.trials import MOST_VALUES, kept_text, listed, repeats
 
 LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
 LABEL = 40  # characters of what a case asks, in its name
@@ -43,6 +42,7 @@ class Sample(NamedTuple):
     error: Any = None
     asked: Any = None  # text, variables or messages, the same for all systems
     graded: Any = None  # what answers are compared with
+    content: Any = None  # what else tells apart cases that ask the same: metadata, files
     place: Any = None  # differs from that of other cases of its file that ask the same
     fields: Mapping[str, Any] = {}  # what --id, --config-column, --cluster and --tag choose from
     usual: Iterable[str] = ()  # the fields that are tags where no --tag is given
@@ -63,10 +63,13 @@ class Rows:
         self._config: str | None = None  # that a file is named by
         self._places: dict[tuple[str, int, int | str], str] = {}  # by config, number of the case, and seed
         self._cases: dict[tuple[Any, ...], int] = {}  # the number of a case, by its own id or by all that it asks
-        self._twins: dict[tuple[Any, ...], dict[Any, int]] = {}  # the places of cases that ask the same
+        self._twins: dict[tuple[str, ...], tuple[dict[Any, tuple[str, int]], Counter[str]]] = {}  # by what they ask
+        self._unlike: set[tuple[str, ...]] = set()  # what is asked twice in a file, and not alike in all
         self._tags: list[dict[str, list[Any]]] = []  # of each case
         self._unfit: dict[str, dict[str, None]] = {}  # fields that are no tags, by the reason
         self._fields: dict[str, None] = {}  # all that were there
+        self.named = dict.fromkeys([*(args.tag or ()), args.cluster])  # those that an option names
+        self._found = set[str | None]()  # of them, what a trial had
         self._scored, self._unread = 0, Counter[str]()
 
     def begin(self, config: str | None) -> None:
@@ -105,7 +108,8 @@ class Rows:
                "error": first_words(error) if error else None,
                "cluster": cluster if isinstance(cluster, str | None) else json.dumps(cluster), **sample.measures,
                "ts": sample.ts if isinstance(sample.ts, str) else None,
-               "input_sha256": None if sample.asked is None else digest(sample.asked, sample.graded), **texts}
+               "input_sha256": None if sample.asked is sample.graded is None else digest(sample.asked, sample.graded),
+               **texts}
         checked = check_row(row, where, (-10**400, 10**400))  # whoever compares says what a score can be
         number = self._number(own, checked.config, sample)
         if (before := self._places.setdefault((checked.config, number, seed), where)) is not where:
@@ -126,30 +130,42 @@ class Rows:
     def _number(self, own: int | str | None, config: str, sample: Sample) -> int:
         key: tuple[Any, ...] = (own,)
         if own is None:
-            key = label(sample.asked, self.args.no_text), digest(sample.asked)
-            twins = self._twins.setdefault((config, *key), {})
-            key += (twins.setdefault((digest(sample.graded), sample.place), len(twins)),)
+            asked = label(sample.asked, self.args.no_text), digest(sample.asked)
+            places, contents = self._twins.setdefault((config, *asked), ({}, Counter()))
+            if sample.place not in places:
+                content = digest(sample.asked, sample.graded, sample.content)
+                places[sample.place] = content, contents[content]
+                contents[content] += 1
+                if len(contents) > 1:
+                    self._unlike.add(asked)
+            key = *asked, *places[sample.place]
         if key not in self._cases:
             self._tags.append({})
         return self._cases.setdefault(key, len(self._cases))
 
     def _take_tags(self, number: int, sample: Sample) -> None:
         self._fields.update(dict.fromkeys(sample.fields))
+        self._found.update([name for name in self.named if name not in self._found
+                            and pick(sample.fields, name, sample) is not sample])
         for name in sample.usual if self.args.tag is None else self.args.tag:
             value = pick(sample.fields, name)
             values = [item for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
             if not all(map(fits_tag, values)):
                 self._unfit.setdefault(f"they hold more than values of {LONGEST} characters", {})[name] = None
-            elif name != self.args.cluster and values and self._tags[number].setdefault(name, values) != values:
-                self._unfit.setdefault("they differ between the trials of a case", {})[name] = None
+            elif name != self.args.cluster and values:
+                self._take_tag(self._tags[number], name, values)
+
+    def _take_tag(self, tags: dict[str, list[Any]], name: str, values: list[Any]) -> None:
+        if tags.setdefault(name, values) != values:
+            self._unfit.setdefault("they differ between the trials of a case", {})[name] = None
 
     def write(self) -> None:
         """Print the rows, then the notes. Raises RunError where there is no row, no score or no field asked for."""
         if not self._places:
             raise RunError("no trial in the files given; give logs that hold samples")
-        for name in filter(None, (*(self.args.tag or ()), self.args.cluster)):
-            if name.partition(".")[0] not in self._fields and name not in self._fields:
-                raise RunError(f"no trial has a field {name!r} for --tag or --cluster; there are: "
+        for name in filter(None, self.named):
+            if name not in self._found:
+                raise RunError(f"no trial has a field {name!r}; leave its option out, or choose one of: "
                                f"{listed(sorted(self._fields), 20) or 'none'}")
         if self._unread:
             words = f"words that are no scores: {listed(map(repr, self._unread), 20)}"
@@ -157,7 +173,8 @@ class Rows:
                 raise RunError(f"{words}; give each a number: --map "
                                + " ".join(f"{shlex.quote(word)}=NUMBER" for word in self._unread))
             self.notes[f"{words}; --map WORD=NUMBER makes one a score"] = self._unread.total()
-        heads, tails = self._heads(), self._tails()
+        cases = self._names()
+        heads, tails = [json.dumps({"task_id": name})[:-1] for name in cases], self._tails(cases)
         self.file.seek(0)
         for line in self.file:
             number, _, row = line.partition(" ")
@@ -173,25 +190,45 @@ class Rows:
         for config, count in Counter(config for config, _, _ in self._places).items():
             print_stderr(f"note: trials of config {config!r}: {count}")
 
-    def _heads(self) -> list[str]:
-        """Return how the rows of each case begin: with its own id, or with what it asks and the digest of that."""
-        names = [own if not rest else f"{own} {rest[0][:12]}" + f" ({rest[1] + 1})" * (rest[1] > 0)
-                 for own, *rest in self._cases]
-        if twins := sum(key[-1] > 0 for key in self._cases if len(key) > 1):
-            self.notes[f"cases that ask the same as another, named with a number in brackets: {twins}"] = 0
-        return [json.dumps({"task_id": name})[:-1] for name in names]
+    def _names(self) -> list[int | str]:
+        """Return the name of each case: its own id, or the first words of what it asks and a digest.
 
-    def _tails(self) -> list[str]:
+        The digest is of what is asked alone, so that a case whose metadata changed is the same case; but where a file
+        asks that twice, it is of all that tells the two apart, and not of the order in which they come.
+        """
+        names, twins = [], 0
+        for own, *rest in self._cases:
+            if rest:
+                asked, content, number = rest
+                unlike = (own, asked) in self._unlike
+                own = f"{own} {(content if unlike else asked)[:12]}" + f" ({number + 1})" * (number > 0)
+                twins += unlike or number > 0
+            names.append(own)
+        if twins:
+            self.notes["cases that ask the same as another, named by what else tells them apart, or a number in "
+                       f"brackets: {twins}"] = 0
+        return names
+
+    def _tails(self, names: Sequence[int | str]) -> list[str]:
         """Return how the rows of each case end: with tags that all its trials share, and whose values repeat."""
-        names = {name: None for tags in self._tags for name in tags}
+        shared: dict[int | str, dict[str, list[Any]]] = {}
+        for case, tags in zip(names, self._tags, strict=True):
+            known = shared.setdefault(case, tags)
+            for name in tags:
+                self._take_tag(known, name, tags[name])
+        tags_of = {name: None for tags in shared.values() for name in tags}
         if self.args.tag is None:
-            for name in names:
-                if not repeats([list(map(str, tags[name])) for tags in self._tags if name in tags]):
-                    self._unfit.setdefault("their values hardly repeat (--tag NAME makes one)", {})[name] = None
+            for name in tags_of:
+                values = [set(map(str, tags[name])) for tags in shared.values() if name in tags]
+                if not repeats(values):
+                    counts = Counter(value for case in values for value in case)
+                    many = 2 * sum(any(counts[value] > 1 for value in case) for case in values) >= len(values)
+                    why = f"they have more than {MOST_VALUES} values" if many else "their values hardly repeat"
+                    self._unfit.setdefault(f"{why} (--tag NAME makes one)", {})[name] = None
         for unfit in self._unfit.values():
-            names = {name: None for name in names if name not in unfit}
-        chosen = [{name: tags[name] if tags[name][1:] else tags[name][0] for name in names if name in tags}
-                  for tags in self._tags]
+            tags_of = {name: None for name in tags_of if name not in unfit}
+        chosen = [{name: tags[name] if tags[name][1:] else tags[name][0] for name in tags_of if name in tags}
+                  for tags in map(shared.__getitem__, names)]
         return [f', "tags": {json.dumps(tags)}' if tags else "" for tags in chosen]
 
 

@@ -12,19 +12,21 @@ Files are read piece by piece. A column within a column has a dot between their 
 import argparse
 import csv
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
-from core.files import RunError, refusal
-from core.kinds import describe
-from core.texts import LENIENT, Json, head, opened
+from core.files import STRICT, RunError, read_bytes, refusal
+from core.kinds import HEAD, describe
+from core.texts import Json, head, opened
 from core.trials import MEASURES, listed
 from importers.rows import Rows, Sample, amount, pick, score_of
 
 VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
 EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct"
 ID_OPTION = "--case"
+ONCE = json.JSONDecoder(object_pairs_hook=STRICT.object_pairs_hook)  # reads NaN, but no object with a key twice
 DELIMITERS = (",", ";", "|", "\t")  # of a CSV: the one that is most often in its first line
 
 
@@ -45,28 +47,39 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     measured = dict(pair.partition("=")[::2] for pair in args.measure)
     if wrong := measured.keys() - set(MEASURES):
         raise RunError(f"--measure {min(wrong)}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
+    if not args.id and not args.input:
+        raise RunError(f"{path}: no column names the cases; choose one with --case COLUMN or --input COLUMN")
+    rows.named |= dict.fromkeys([args.error, args.input, args.output, args.explanation, *measured.values()])
     field, _, wanted = (args.where or "").partition("=")
     for where, row in read_table(path, args.rows):
         if args.where and text_of(pick(row, field)) != wanted:
             continue
-        given, trial = pick(row, args.score, row), pick(row, args.trial, row)
+        given, trial, asked = (pick(row, name, row) for name in (args.score, args.trial, args.input))
         error = pick(row, args.error)
-        for name, value in ((args.score, None if error else given), (args.trial, args.trial and trial)):
-            if value is row:
-                raise RunError(f"{where}: no column {name!r}; there are: {listed(row, 40) or 'none'}")
+        for name, value in ((args.score, error or given), (args.trial, trial), (not args.id and args.input, asked)):
+            if name and value is row:
+                lists = [f"; if {key!r} is the list of rows: --rows {key}" for key in row if pick(row, f"{key}.0")]
+                raise RunError(f"{where}: no column {name!r}; there are: {listed(row, 40) or 'none'}"
+                               + what_else(path, "".join(lists[:1]) * (not args.rows)))
+            if name not in (False, None, args.score) and (value is None or not text_of(value).strip()):
+                raise RunError(f"{where}: {name} is blank; fill it in")
         if given in (None, ""):
             error = error or "no score"
         if not error and score_of(given, rows.words)[0] is None:
             raise RunError(f"{where}: score {given!r:.60} is no number; correct it, or give --map WORD=NUMBER")
-        if args.trial and trial in (None, ""):
-            raise RunError(f"{where}: {args.trial} is blank; fill it in")
         if isinstance(trial, str) and re.fullmatch(r"0|[1-9]\d{0,17}", trial, re.ASCII):
             trial = int(trial)
         yield Sample(where=where, score=given, error=error, seed=trial if args.trial else None,
                      place=None if args.trial else where, fields=row,
-                     asked=pick(row, args.input), output=pick(row, args.output),
+                     asked=None if asked is row else asked, output=pick(row, args.output),
                      explanation=pick(row, args.explanation),
                      measures={name: amount(score_of(pick(row, column), {})[0]) for name, column in measured.items()})
+
+
+def what_else(path: str, hint: str = "") -> str:
+    """Return what a file is, and what reads it, for the error of a row that lacks a column; of a table the hint."""
+    kind, reader = describe(read_bytes(path, HEAD) if os.path.isfile(path) else b"", path)
+    return hint if kind in ("a table", "JSON of another kind", "") else f"; the file is {kind}: {reader}"
 
 
 def text_of(value: Any) -> str:
@@ -77,7 +90,7 @@ def text_of(value: Any) -> str:
 
 
 def read_table(path: str, keys: Sequence[str] | None = None,
-               decoder: json.JSONDecoder = LENIENT) -> Iterator[tuple[str, dict[str, Any]]]:
+               decoder: json.JSONDecoder = ONCE) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (place, row by column) of a CSV, JSONL or JSON file, JSON from the lists and objects under some keys.
 
     A key may end in =SCORE: the column `score` of its rows. Rows that are no objects have the column `value`, those of
@@ -97,23 +110,25 @@ def read_csv(file: TextIO, path: str, delimiter: str) -> Iterator[tuple[str, dic
     csv.field_size_limit(2**27)  # an answer kept in a column may be longer than the usual 128 KiB
     reader = csv.reader(file, delimiter=delimiter, strict=True)
     try:
-        header = next(reader, [])
+        header = next(reader, [])  # of two columns with one name it is not known which is meant
+        names = [name + " (duplicated)" * (header.count(name) > 1) for name in header]
         for cells in filter(None, reader):
             if len(cells) != len(header):
                 raise RunError(f"{path}:{reader.line_num}: {len(cells)} cells, but {len(header)} columns; correct the "
                                "line")
-            yield f"{path}:{reader.line_num}", {  # of two columns with one name it is not known which is meant
-                name: cell for name, cell in zip(header, cells, strict=True) if header.count(name) == 1}
+            yield f"{path}:{reader.line_num}", dict(zip(names, cells, strict=True))
     except csv.Error as error:
-        raise RunError(f"{path}:{reader.line_num}: {error}; correct the quotes") from None
+        wrong = f"{error}; correct the quotes" if "new-line" not in str(error) else (
+            "a carriage return without a line feed; quote that cell, or save the table with line feeds")
+        raise RunError(f"{path}:{reader.line_num}: {wrong}") from None
 
 
 def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
     inside = {tuple(filter(None, key.split("."))): score for key, score in scores.items()}
     columns: list[str] = []
-    number = 0
+    number, others = 0, dict[str, None]()
     while mark := text.next():
-        for keys, value in text.pieces(inside or [()]) if inside or mark == "[" else text.whole():
+        for keys, value in text.pieces(inside) if inside else text.whole():
             at = keys if keys in inside else keys[:-1]
             if keys[-1:] == ("columns",) and isinstance(value, list):
                 columns = [str(name) for name in value]  # of rows that are lists of cells
@@ -124,3 +139,7 @@ def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[st
                 where = f"{text.path}: item {number}" if inside or mark == "[" else text.where()
                 yield where, row | ({"key": keys[-1]} if keys != at else {}) | (
                     {"score": inside[at]} if inside.get(at) else {})
+            elif keys:
+                others[".".join(keys)] = None
+    if lost := [".".join(keys) or "." for keys in inside if keys not in text.met]:
+        raise RunError(f"{text.path}: nothing for --rows is under {lost[0]!r}; there are: {listed(others) or 'none'}")

@@ -231,6 +231,20 @@ class InspectTest(ConvertTest):
         self.assertTrue(names["a"][1].startswith("y z "), names)
         self.assertEqual(len({row["input_sha256"] for row in rows}), 3)
 
+    def test_samples_that_ask_the_same_pair_by_target_metadata_and_files(self):
+        for field, one, other in (("target", "1", "2"), ("metadata", {"k": 1}, {"k": 2}), ("files", ["f"], ["g"])):
+            samples = [{"input": "x", "epoch": 1, "scores": {"s": {"value": score}}, field: value}
+                       for score, value in ((1, one), (0, other))]
+            logs = [self.log(*({"id": i, **sample} for i, sample in enumerate(order, start=1)), name=name)
+                    for name, order in (("a.json", samples), ("b.json", samples[::-1]))]
+            rows = self.rows("inspect", f"a={logs[0]}", f"b={logs[1]}")
+            self.assertEqual(len({(row["task_id"], row["score"]) for row in rows}), 2, field)
+
+    def test_metadata_that_a_run_changed_makes_no_other_case(self):
+        rows = self.rows("inspect", self.log(*({"id": 1, "input": "x", "epoch": epoch, "metadata": {"n": epoch},
+                                                "scores": {"s": {"value": 1}}} for epoch in (1, 2))))
+        self.assertEqual(len({row["task_id"] for row in rows}), 1)
+
     def test_an_explanation_is_that_of_the_score_chosen_unless_it_repeats_the_output(self):
         sample = {"id": "a", "epoch": 1, "output": {"completion": "4"}, "scores": {
             "judge": {"value": "I", "explanation": "It lacks the unit."}, "match": {"value": "C", "explanation": "4"}}}
@@ -351,6 +365,10 @@ class InspectTest(ConvertTest):
         self.assertEqual(err, "note: no tags, for their values hardly repeat (--tag NAME makes one): url, answer\n"
                          "note: trials of config 'm': 400\n")
         self.assertEqual(self.rows("inspect", log, "--tag", "url")[7]["tags"], {"url": 7})
+        log = self.log(*({"id": f"s{i}", "epoch": 1, "scores": {"s": {"value": "C"}}, "metadata": {"repo": i // 3}}
+                         for i in range(180)))
+        self.assertIn("no tags, for they have more than 50 values (--tag NAME makes one): repo\n",
+                      run("inspect", log)[2])
 
     def test_a_sample_of_version_1_and_an_invalidated_one(self):
         log = self.log({"id": 1, "epoch": 1, "score": {"value": "C"}},
@@ -446,6 +464,19 @@ class InspectTest(ConvertTest):
         status, out, err = run("inspect", os.path.join(self.folder, "absent.eval"))
         self.assertEqual((status, out, err.startswith("error: cannot read ")), (1, "", True))
 
+    def test_a_log_packed_with_gzip_is_read(self):
+        log = data("inspect-v1.eval")
+        packed = gzip.compress(read(log, "rb"))
+        for name in ("log.eval", "log.eval.gz"):
+            self.assertEqual(run("inspect", self.file(name, packed)), run("inspect", log))
+            self.refused(f"{name}: not a whole zip; copy the log again",
+                         "inspect", self.file(name, gzip.compress(read(log, "rb")[:-50])))
+
+    def test_a_list_of_logs_is_refused(self):
+        header, samples = inspect_log((1, 1, "C"))
+        self.refused("logs.json is a list of logs of Inspect; give each in a file of its own",
+                     "inspect", self.file("logs.json", [{**header, "samples": samples}]))
+
     def test_a_damaged_member_is_named(self):
         for name in ("inspect-v1.eval", "inspect-0.3.46.eval"):
             whole = bytearray(read(data(name), "rb"))
@@ -489,7 +520,9 @@ class LmEvalTest(ConvertTest):
         hashes = [self.rows("lm-eval", self.samples({**row, key: value}))[0]["input_sha256"]
                   for key, value in (("resps", []), ("arguments", "o"), ("target", "o"), ("doc", {"q": "y"}))]
         self.assertEqual([hashes.index(value) for value in hashes], [0, 0, 2, 3])
-        self.assertNotIn("input_sha256", self.rows("lm-eval", self.samples({**row, "doc": None}))[0])
+        bare = [self.rows("lm-eval", self.samples({"doc_id": 0, "acc": 1, **more}))[0]
+                for more in ({"target": "t"}, {})]
+        self.assertEqual(["input_sha256" in row for row in bare], [True, False])
 
     def test_a_document_names_its_case_at_any_place(self):
         one, two = (self.samples(*({"doc_id": i, "acc": 1, "doc": {"question": text}} for i, text in enumerate(asked)),
@@ -500,6 +533,32 @@ class LmEvalTest(ConvertTest):
         self.assertEqual(names[2], names[0] + " (2)")
         rows = self.rows("lm-eval", f"a={one}", f"b={two}", "--id", "doc_id")
         self.assertEqual([row["task_id"] for row in rows], [0, 1, 2, 0, 1, 2, 3])
+
+    def test_documents_that_are_text_or_empty_pair_by_what_was_asked(self):
+        for one, other in (({"doc": "a"}, {"doc": "b"}), ({"doc_hash": "a"}, {"doc_hash": "b"}),
+                           *(({"doc": doc, "doc_hash": "h", "arguments": [["a"]]},
+                              {"doc": doc, "doc_hash": "h", "arguments": [["b"]]}) for doc in ("", {}))):
+            pair = [{"acc": 1, **one}, {"acc": 0, **other}]
+            logs = [self.samples(*({"doc_id": i, **row} for i, row in enumerate(order)), name=name)
+                    for name, order in (("a", pair), ("b", pair[::-1]))]
+            rows = self.rows("lm-eval", f"a={logs[0]}", f"b={logs[1]}")
+            self.assertEqual(len({(row["task_id"], row["score"]) for row in rows}), 2, one)
+        status, out, err = run("lm-eval", self.samples({"doc_id": 7, "acc": 1, "doc": {}}))
+        self.assertEqual(json.loads(out)["task_id"], 7)
+        self.assertIn("note: named by doc_id, since nothing there says what was asked: they pair by their place "
+                      "(trials: 1)\n", err)
+
+    def test_a_file_that_was_renamed_is_of_no_other_task(self):
+        row = {"doc_id": 0, "acc": 1, "doc": {"q": "x"}}
+        for more in (row, {**row, "doc": "x"}, {"doc_id": 0, "acc": 1}):
+            rows = self.rows("lm-eval", "a=" + self.samples(more), "b=" + self.samples(more, name="renamed.jsonl"))
+            self.assertEqual(len({row["task_id"] for row in rows}), 1)
+
+    def test_a_list_of_rows_is_read(self):
+        rows = [{"doc_id": i, "acc": 1, "doc": {"q": str(i)}} for i in range(2)]
+        expected = self.rows("lm-eval", self.samples(*rows))
+        self.assertEqual(self.rows("lm-eval", self.file("list.json", rows)), expected)
+        self.assertEqual(self.rows("lm-eval", self.file("list.json", json.dumps(rows, indent=1))), expected)
 
     def test_nan_is_unscored_and_text_is_read(self):
         log = self.samples({"doc_id": 0, "m": float("nan")}, {"doc_id": 1, "m": "True"})
@@ -530,7 +589,7 @@ class LmEvalTest(ConvertTest):
     def test_bad_rows_are_refused_by_line(self):
         for content, message in (
                 (b'{"doc_id": 0, "acc": 1}\n{"doc_id": 1, "a',
-                 ":2: not JSON at line 1 column 15 (Unterminated string starting at); correct the file"),
+                 ":2: not JSON at line 2 (Unterminated string starting at); correct the file"),
                 (b'{"doc_id": "0", "acc": 1}\n', ":1: doc_id is '0', not a whole number; correct the file"),
                 (b'{"doc_id": 0, "acc": 1}\n\xff\n', ": byte 24 is not utf-8; save the file as UTF-8")):
             self.refused("x.jsonl" + message, "lm-eval", self.file("x.jsonl", content))
@@ -581,7 +640,8 @@ class PromptfooTest(ConvertTest):
         status, out, err = run("promptfoo", path)
         found = [(row["task_id"][-3:] == "(2)", row["seed"]) for row in map(json.loads, out.splitlines())]
         self.assertEqual(found, [(False, 1), (False, 2), (False, 3), (True, 1), (True, 2), (True, 3)])
-        self.assertIn("note: cases that ask the same as another, named with a number in brackets: 1\n", err)
+        self.assertIn("note: cases that ask the same as another, named by what else tells them apart, or a number in "
+                      "brackets: 1\n", err)
 
     def test_identical_tests_are_distinguished_from_repeats_by_the_others_where_nothing_is_said(self):
         other = {"vars": {"q": "y"}, "assert": [{}]}  # it is there once, so that no test was repeated
@@ -590,7 +650,49 @@ class PromptfooTest(ConvertTest):
         self.assertEqual(len({row["task_id"] for row in rows}), 3)
         named = {"vars": {"q": "x"}, "assert": [{}], "description": "the same, by another name"}
         rows = self.rows("promptfoo", self.results(result(0), result(1, testCase=named)))
-        self.assertEqual([row["task_id"][-3:] == "(2)" for row in rows], [False, True])
+        self.assertEqual((len({row["task_id"] for row in rows}), [row["task_id"][-3:] == "(2)" for row in rows]),
+                         (2, [False, False]))
+
+    def test_tests_of_the_same_variables_pair_by_what_else_tells_them_apart(self):
+        def tests(*tests, name):
+            rows = [result(i, testCase=test, score=score) for i, (test, score) in enumerate(tests)]
+            return self.file(name, {"evalId": "e", "results": {"version": 3, "results": rows}})
+
+        def pairs(old, new):
+            rows = self.rows("promptfoo", "old=" + tests(*old, name="o.json"), "new=" + tests(*new, name="n.json"))
+            found = {name: {row["task_id"]: row["score"] for row in rows if row["config"] == name}
+                     for name in ("old", "new")}
+            self.assertTrue(all("input_sha256" in row for row in rows))
+            return found["old"], found["new"]
+
+        bare = [({"vars": {}, "assert": [{"type": "equals", "value": str(i)}]}, i % 2) for i in range(4)]
+        front = ({"vars": {}, "assert": [{"type": "equals", "value": "new"}]}, 1)
+        old, new = pairs(bare, [front, *bare])
+        self.assertEqual((len(old), len(new), old.items() - new.items()), (4, 5, set()))
+        old, new = pairs(bare[:1], [front, *bare])  # asked twice in one file alone
+        self.assertEqual((len(old), len(new), old.items() - new.items()), (1, 5, set()))
+        noted = [({"vars": {"q": "x"}, "metadata": {"k": i}}, i) for i in range(2)]
+        old, new = pairs(noted, noted[::-1])
+        self.assertEqual((len(old), old), (2, new))
+        old, new = pairs(noted[:1], noted[1:])  # asked once in each: a case whose metadata changed
+        self.assertEqual(old.keys(), new.keys())
+
+    def test_a_case_whose_metadata_changed_has_the_tags_that_did_not(self):
+        def log(level, name):
+            tests = [{"vars": {"q": text}, "metadata": {"level": level, "lang": "en"}} for text in "xy"]
+            return self.file(name, {"evalId": "e", "results": {"version": 3, "results": [
+                result(i, testCase=test) for i, test in enumerate(tests)]}})
+
+        status, out, err = run("promptfoo", "a=" + log(1, "a.json"), "b=" + log(2, "b.json"))
+        self.assertEqual([json.loads(line)["tags"] for line in out.splitlines()], [{"lang": "en"}] * 4)
+        self.assertIn("note: no tags, for they differ between the trials of a case: level\n", err)
+
+    def test_a_result_that_is_there_twice_is_refused(self):
+        for repeat in (None, 2):
+            self.refused("results.json: testIdx 1, promptIdx 0: results 2 and 3 are this one of 'echo'; remove one of "
+                         "them", "promptfoo", self.results(result(), result(1), result(1), repeat=repeat))
+        rows = self.rows("promptfoo", self.results(result(), result(provider={"id": "other"})))
+        self.assertEqual([row["seed"] for row in rows], [1, 1])
 
     def test_a_test_added_in_front_pairs_the_others_by_what_they_ask(self):
         old, new = data("promptfoo-old.json"), data("promptfoo-new.json")
@@ -610,6 +712,9 @@ class PromptfooTest(ConvertTest):
         text = "".join(json.dumps(row) + "\n" for row in results)
         self.assertEqual(run("promptfoo", self.file("r.jsonl", text)), expected)
         self.assertEqual(run("promptfoo", self.file("r.jsonl.gz", gzip.compress(text.encode()))), expected)
+        self.assertEqual(run("promptfoo", self.file("r.json", results)), expected)
+        self.refused("l.json is a list of output files of promptfoo; give each in a file of its own",
+                     "promptfoo", self.file("l.json", [{"evalId": "e", "results": {"results": results}}]))
         damaged = self.file("d.gz", gzip.compress(text.encode())[:-9])
         self.refused("d.gz: damaged (Compressed file ended before the end-of-stream marker was reached); pack the file "
                      "again", "promptfoo", damaged)
@@ -745,7 +850,7 @@ class CsvTest(ConvertTest):
         for content, message in (
                 ("task,run,model\na,1,m\n", ":2: no column 'correct'; there are: task, run, model"),
                 ("task,task,run,model,correct\na,b,1,m,1\n", ":2: field 'task' is None and names nothing; fill it in, "
-                 "or choose one of: run, model, correct"),
+                 "or choose one of: task (duplicated), run, model, correct"),
                 (head + "a,1,m,1\na,2,m\n", ":3: 3 cells, but 4 columns; correct the line"),
                 (head + "a,1,m,1,\n", ":2: 5 cells, but 4 columns; correct the line"),
                 (head + "a,,m,1\n", ":2: run is blank; fill it in"),
@@ -764,6 +869,89 @@ class CsvTest(ConvertTest):
                      "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
         self.refused("t.csv is a zip, not a table; unpack it, or save it as CSV or JSONL",
                      "table", self.csv(b"PK\3\4xx"), *CSV)
+
+
+class OtherKindTest(ConvertTest):
+    def test_a_file_of_ours_is_named_with_the_command_that_reads_it(self):
+        for content, says in (({"task_id": 1, "config": "A"}, "a plain trial log, not {}; python3 compare.py CONFIG"),
+                              ({"log_version": "1"}, "a log, not {}; python3 harness.py replay"),
+                              ({"manifest": {}}, "a run record, not {}; python3 compare.py compares it"),
+                              ({"x": 1}, "JSON of another kind, not {}; read it with python3 convert.py table")):
+            for verb, wanted in (("lm-eval", "samples of lm-eval"), ("promptfoo", "an output file of promptfoo")):
+                status, out, err = run(verb, self.file("f.json", content))
+                self.assertEqual((status, out), (1, ""))
+                self.assertIn(f"f.json is {says.format(wanted)}", err)
+
+
+class ColumnTest(ConvertTest):
+    """A column that an option names is there, or the refusal says which are, and what reads the file."""
+
+    ROWS = [{"id": "a", "s": 1, "in": {"q": "x"}, "e": ""}, {"id": "b", "s": 0, "in": {"q": "y"}, "e": "x"}]
+
+    def table(self, content=ROWS, *argv, name="t.json"):
+        return "table", "m=" + self.file(name, content), *argv
+
+    def test_a_case_is_named_by_a_column_that_is_there_and_filled_in(self):
+        rows = [*self.ROWS, {"id": "c", "s": 1, "in": {"q": " "}}]
+        self.refused("t.json: no column names the cases; choose one with --case COLUMN or --input COLUMN",
+                     *self.table(rows, "--score", "s"))
+        self.refused("t.json: item 1: no column 'in.p'; there are: id, s, in, e",
+                     *self.table(rows, "--score", "s", "--input", "in.p"))
+        self.refused("t.json: item 3: in.q is blank; fill it in", *self.table(rows, "--score", "s", "--input", "in.q"))
+        self.rows(*self.table(rows, "--score", "s", "--input", "in.q", "--case", "id"))
+        self.rows(*self.table([{"id": "a", "s": 1, "n": 0}], "--score", "s", "--case", "id", "--trial", "n"))
+
+    def test_a_column_that_no_row_has_is_refused(self):
+        for option in ("--error", "--input", "--output", "--explanation", "--tag", "--cluster", "--measure"):
+            for name in ("x", "in.p"):
+                value = f"tokens={name}" * (option == "--measure") or name
+                self.refused(f"no trial has a field {name!r}; leave its option out, or choose one of: e, id, in, s",
+                             *self.table(self.ROWS, "--score", "s", "--case", "id", option, value))
+        rows = self.rows(*self.table([{"id": "c", "s": 1}, *self.ROWS], "--score", "s", "--case", "id", "--error", "e",
+                                     "--cluster", "in.q"))
+        self.assertEqual([(row["score"], row.get("cluster")) for row in rows], [(1, None), (1, "x"), (None, "y")])
+
+    def test_a_file_of_another_kind_is_named_with_what_reads_it(self):
+        convert = "read it with python3 convert.py {} {} > trials.jsonl"
+        for content, kind, reader in (
+                ({"version": 2, "status": "success", "eval": {}}, "a log of Inspect", convert.format("inspect", "{}")),
+                ({"evalId": "e", "results": {"results": []}}, "an output file of promptfoo",
+                 convert.format("promptfoo", "{}")),
+                ({"type": "header", "log_version": "1"}, "a log",
+                 "python3 harness.py replay {} --cases CASES.json --out RUN.json makes its run record"),
+                ({"manifest": {}, "results": []}, "a run record", "python3 compare.py compares it with another, given "
+                 "--cases"),
+                ({"name": "x", "cases": [{"id": 1}]}, "a case set", "give it with --cases")):
+            argv = self.table(content, "--score", "s", "--case", "id")
+            path = argv[1].removeprefix("m=")
+            for more in (argv, ("cases", path, "--id", "id", "--input", "q", "--expected", "s")):
+                status, out, err = run(*more)
+                self.assertEqual((status, out), (1, ""))
+                self.assertTrue(err.endswith(f"; the file is {kind}: {reader.format(path)}\n"), err)
+
+    def test_where_the_rows_are_is_said(self):
+        inside = {"n": 1, "data": self.ROWS, "more": {"rows": self.ROWS}}
+        columns = "--score", "s", "--case", "id"
+        self.refused("t.json:1: no column 's'; there are: n, data, more; if 'data' is the list of rows: --rows data",
+                     *self.table(inside, *columns))
+        for wrong, there in (("rows", "n, data, more"), ("more.data", "n, data, more.rows")):
+            self.refused(f"t.json: nothing for --rows is under {wrong!r}; there are: {there}",
+                         *self.table(inside, *columns, "--rows", wrong))
+        self.refused("t.json: nothing for --rows is under 'no'; there are: n, more",
+                     *self.table(inside, *columns, "--rows", "data=1", "no=0"))
+        self.assertEqual(len(self.rows(*self.table({"a": [], "b": self.ROWS}, *columns, "--rows", "a", "b"))), 2)
+
+    def test_a_column_or_a_key_that_is_there_twice_is_refused(self):
+        argv = "--score", "s", "--case", "q"
+        self.refused("t.csv:2: no column 's'; there are: q, s (duplicated)",
+                     *self.table("q,s,s\na,1,0\n", *argv, name="t.csv"))
+        self.refused("t.json:1: the key 's' is duplicated in one object; correct the file",
+                     *self.table('{"q": 1, "s": 1, "s": 0}\n', *argv))
+        self.assertEqual(self.rows(*self.table('{"q": "a", "s": 1, "x": NaN}\n', *argv))[0]["score"], 1)
+
+    def test_carriage_returns_alone_are_named(self):
+        self.refused("t.csv:1: a carriage return without a line feed; quote that cell, or save the table with line "
+                     "feeds", *self.table("q,s\ra,1\rb,0\r", "--score", "s", "--case", "q", name="t.csv"))
 
 
 class RecipeTest(ConvertTest):
@@ -792,8 +980,9 @@ class RecipeTest(ConvertTest):
 
 class CommandTest(ConvertTest):
     def test_a_field_that_no_trial_has_is_refused(self):
-        self.refused("no trial has a field 'lang' for --tag or --cluster; there are: hard, id, language, level, "
-                     "listed, model, nested, nothing, ratio, task", "inspect", data("inspect-v1.eval"), "--tag", "lang")
+        self.refused("no trial has a field 'lang'; leave its option out, or choose one of: hard, id, language, "
+                     "level, listed, model, nested, nothing, ratio, task",
+                     "inspect", data("inspect-v1.eval"), "--tag", "lang")
 
     def test_damaged_logs_give_rows_or_one_line_that_says_why(self):
         rng = random.Random(3)

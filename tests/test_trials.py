@@ -297,7 +297,8 @@ class RowsTest(LogTest):
         rows = [line(input_sha256="a", input="x y"), line(config="B", input_sha256="b", input="x z")]
         self.assertIn("has input 'x z' here and 'x y' at", self.refused(rows))  # what a person can read comes first
         rows = [line(input_sha256="a"), line(config="B", input_sha256="b")]
-        self.assertIn("--ignore-input", self.refused(rows))
+        self.assertIn("where only the target or the assertions differ, grade both sides by the same ones; where inputs "
+                      "differ on purpose, as with the prompt in them, --ignore-input pairs", self.refused(rows))
         self.read(rows, ignore_input=True)
         self.assertNotIn("--ignore-input", self.refused([line(cluster="a"), line(config="B", cluster="b")]))
 
@@ -351,15 +352,28 @@ class RowsTest(LogTest):
                              f"{other}=FILE")
 
     def test_ids_that_look_alike_are_shown_so_that_they_can_be_told_apart(self):
-        for one, other in (("c1", "c1 "), ("c 1", "c\u00a01"), ("c1", "c\u200b1"), ("\u00e9", "e\u0301"),
+        for one, other in (("c1", "c1 "), ("c 1", "c\u00a01"), ("c1", "c\u200b1"), ("e\u0301", "\u00e9"),
                            ("c1", "c1\u0085")):
             pair = self.read([line(one), line(other, config="B"), *both("same")])
             self.assertEqual([note["message"] for note in pair.notes if note["code"] == "look_alike_ids"],
-                             [f"ids that differ in nothing that can be seen: {one!a} and {other!a}"])
+                             [f"ids or inputs that differ in nothing that can be seen: {one!a} and {other!a}"])
             with self.assertRaisesRegex(RunError, "differ in nothing that can be seen"):
                 trials.apply_missing(pair, "refuse")
-        pair = self.read([line("c1"), line("c2", config="B"), line("x "), *both("x")])
+        pair = self.read([line("c1"), line("c2", config="B"), *both("x y"), *both("xy")])
         self.assertEqual([note["code"] for note in pair.notes], [])
+        pair = self.read([*both("x"), *both("x ")])  # a case that is there twice on both sides
+        self.assertIn("seen: 'x' and 'x '", pair.notes[0]["message"])
+
+    def test_inputs_that_look_alike_are_shown_so_that_they_can_be_told_apart(self):
+        long = "\u4f60" * 40
+        for one, other, shown in (("e\u0301", "\u00e9", ("'e\\u0301'", "'\\xe9'")), (f"{long}red", f"{long}red ", (
+                f"…{long[:2] + 'red'!a}", f"…{long[:2] + 'red '!a}"))):
+            pair = self.read([line("n 1", input=one), line("n 2", config="B", input=other), *both("n 3", input="q")])
+            self.assertIn(f"can be seen: {' and '.join(shown)}", pair.notes[0]["message"])
+            self.assertIn(f"has input {shown[1]} here and {shown[0]} at",
+                          self.refused([line(input=one), line(config="B", input=other)]))
+        self.assertIn("has cluster '\\xe9' here and 'e\\u0301' at",
+                      self.refused([line(cluster="e\u0301"), line(config="B", cluster="\u00e9")]))
 
     def test_cases_that_are_all_of_one_side_say_how_cases_are_named(self):
         with self.assertRaisesRegex(RunError, "no case is on both sides: name cases alike"):
@@ -406,6 +420,15 @@ class BytesTest(LogTest):
                     pair = self.read(data, skip_broken=True)
                     self.assertEqual([case.id for case in pair.cases], ["c0", "c1"])
                     self.assertIn(f"a.jsonl:{place + 1}: ", pair.notes[0]["message"])
+
+    def test_a_file_without_a_whole_row_names_the_way_on(self):
+        rows = [json.loads(text) for text in both("c0")]
+        spread = "\n".join(json.dumps(row, indent=1) for row in rows).encode()
+        for data, advice in ((spread, "repair the file, or make rows of JSON over several lines with convert.py table"),
+                             (json.dumps(rows).encode()[:-9], "repair the file"), (b"words", "repair the file")):
+            text = self.refused(data)
+            self.assertIn("whole rows: 0); ", text)
+            self.assertTrue(text.endswith(f"; {advice}"), text)
 
     def test_row_that_breaks_a_rule_is_no_broken_line(self):
         self.assertIn("a.jsonl:3: ", self.refused([*both(), line("c1", score=2)], skip_broken=True))

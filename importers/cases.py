@@ -15,8 +15,10 @@ so that it serves any task. A blank cell, and an id or an input that another row
 """
 
 import argparse
+import io
 import json
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
     if not cases:
         raise RunError(f"{args.table}: no row; give a table with a row a case")
     name = os.path.splitext(os.path.basename(args.table))[0]
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # whatever a terminal shows: it goes to a file
     print(json.dumps({"name": name, "version": "1", "cases": cases}, indent=1, ensure_ascii=False))
     return 0
 

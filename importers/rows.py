@@ -68,7 +68,7 @@ class Rows:
         self._tags: list[dict[str, list[Any]]] = []  # of each case
         self._unfit: dict[str, dict[str, None]] = {}  # fields that are no tags, by the reason
         self._fields: dict[str, None] = {}  # all that were there
-        self.named = dict.fromkeys([*(args.tag or ()), args.cluster])  # those that an option names
+        self.named = dict.fromkeys([*(args.tag or ()), args.cluster], False)  # by an option, and may they be nowhere
         self._found = set[str | None]()  # of them, what a trial had
         self._scored, self._unread = 0, Counter[str]()
 
@@ -163,10 +163,11 @@ class Rows:
         """Print the rows, then the notes. Raises RunError where there is no row, no score or no field asked for."""
         if not self._places:
             raise RunError("no trial in the files given; give logs that hold samples")
-        for name in filter(None, self.named):
-            if name not in self._found:
+        for name in [name for name in self.named if name and name not in self._found]:
+            if not self.named[name]:
                 raise RunError(f"no trial has a field {name!r}; leave its option out, or choose one of: "
                                f"{listed(sorted(self._fields), 20) or 'none'}")
+            self.notes[f"no row has the field {name!r}"] = 0
         if self._unread:
             words = f"words that are no scores: {listed(map(repr, self._unread), 20)}"
             if not self._scored:

@@ -49,13 +49,15 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         raise RunError(f"--measure {min(wrong)}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
     if not args.id and not args.input:
         raise RunError(f"{path}: no column names the cases; choose one with --case COLUMN or --input COLUMN")
-    rows.named |= dict.fromkeys([args.error, args.input, args.output, args.explanation, *measured.values()])
+    rows.named |= dict.fromkeys([args.input, args.output, args.explanation, *measured.values()], False)
     field, _, wanted = (args.where or "").partition("=")
     for where, row in read_table(path, args.rows):
         if args.where and text_of(pick(row, field)) != wanted:
             continue
         given, trial, asked = (pick(row, name, row) for name in (args.score, args.trial, args.input))
         error = pick(row, args.error)
+        if args.error not in rows.named:  # JSON may leave it out where nothing failed
+            rows.named[args.error] = not all(isinstance(cell, str) for cell in row.values())
         for name, value in ((args.score, error or given), (args.trial, trial), (not args.id and args.input, asked)):
             if name and value is row:
                 lists = [f"; if {key!r} is the list of rows: --rows {key}" for key in row if pick(row, f"{key}.0")]

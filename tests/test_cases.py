@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -9,6 +11,7 @@ import answer_task
 import harness
 from tests.test_convert import run
 
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HEAD = "id,text,label,language,thread,split"
 OPTIONS = ("--id", "id", "--input", "text", "--expected", "label")
 
@@ -48,13 +51,12 @@ class CasesTest(unittest.TestCase):
             harness.Case("t2", "heldout", {"text": "¿d?"}, {"equals": "other"}, {"source": "y"})))
 
     def test_the_bundled_table_gives_the_cases_that_the_bundled_log_was_recorded_with(self):
-        here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        with open(os.path.join(here, "tickets.csv"), encoding="utf-8", newline="") as file:
+        with open(os.path.join(HERE, "tickets.csv"), encoding="utf-8", newline="") as file:
             text = file.read()
         made = self.cases(text, "--tag", "language", "--source", "thread")
-        log = harness.read_log(os.path.join(here, "recorded", "tickets-openai.jsonl"))
+        log = harness.read_log(os.path.join(HERE, "recorded", "tickets-openai.jsonl"))
         record = harness.replay([log], made, harness.load_task("answer_task"))
-        saved = harness.read_record(os.path.join(here, "runs", "tickets-openai.json"))
+        saved = harness.read_record(os.path.join(HERE, "runs", "tickets-openai.json"))
         self.assertEqual(record["results"], saved["results"])
         self.assertGreater(len({row["metadata"]["reply"] for row in record["results"]}), 3)
 
@@ -73,6 +75,14 @@ class CasesTest(unittest.TestCase):
         self.assertEqual((made.cases[0].input, made.cases[0].expected), ({"text": " "}, answer_task.REJECTED))
         made = self.cases(json.dumps(rows[4:]), "--grader", "number", name="t.json")
         self.assertEqual(made.cases[0].expected, {"number": 2.5})
+
+    def test_a_case_set_is_utf_8_whatever_the_output_is(self):
+        with open(os.path.join(self.folder, "t.csv"), "w", encoding="utf-8") as file:
+            file.write("id,text,label\n1,¿Dónde está mi café? \U0001f600,a\n")
+        made = subprocess.run([sys.executable, os.path.join(HERE, "convert.py"), "cases", file.name, *OPTIONS],
+                              stdout=subprocess.PIPE, check=True, env={**os.environ, "PYTHONIOENCODING": "cp1252"})
+        self.assertEqual(json.loads(made.stdout.decode())["cases"][0]["input"]["text"],
+                         "¿Dónde está mi café? \U0001f600")
 
     def test_graders_take_text_or_json_cells(self):
         for grader, cell, expected in (("contains", "a b", "a b"), ("matches", "^a", "^a"), ("number", "2.5", 2.5),

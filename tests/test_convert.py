@@ -902,11 +902,17 @@ class ColumnTest(ConvertTest):
         self.rows(*self.table([{"id": "a", "s": 1, "n": 0}], "--score", "s", "--case", "id", "--trial", "n"))
 
     def test_a_column_that_no_row_has_is_refused(self):
-        for option in ("--error", "--input", "--output", "--explanation", "--tag", "--cluster", "--measure"):
+        for option in ("--input", "--output", "--explanation", "--tag", "--cluster", "--measure"):
             for name in ("x", "in.p"):
                 value = f"tokens={name}" * (option == "--measure") or name
                 self.refused(f"no trial has a field {name!r}; leave its option out, or choose one of: e, id, in, s",
                              *self.table(self.ROWS, "--score", "s", "--case", "id", option, value))
+        with open(os.path.join(self.folder, "t.csv"), "w") as file:
+            file.write("id,s\na,1\n")
+        self.refused("no trial has a field 'e'; leave its option out, or choose one of: id, s",
+                     "table", file.name, "--config", "x", "--score", "s", "--case", "id", "--error", "e")
+        status, _, err = run(*self.table([{"id": "a", "s": 1}], "--score", "s", "--case", "id", "--error", "e"))
+        self.assertEqual((status, err.splitlines()[0]), (0, "note: no row has the field 'e'"))  # where nothing failed
         rows = self.rows(*self.table([{"id": "c", "s": 1}, *self.ROWS], "--score", "s", "--case", "id", "--error", "e",
                                      "--cluster", "in.q"))
         self.assertEqual([(row["score"], row.get("cluster")) for row in rows], [(1, None), (1, "x"), (None, "y")])

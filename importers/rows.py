@@ -108,7 +108,7 @@ class Rows:
                "error": first_words(error) if error else None,
                "cluster": cluster if isinstance(cluster, str | None) else json.dumps(cluster), **sample.measures,
                "ts": sample.ts if isinstance(sample.ts, str) else None,
-               "input_sha256": None if sample.asked is sample.graded is None else digest(sample.asked, sample.graded),
+               "input_sha256": digest(*known) if (known := [sample.asked, sample.graded]) != [None, None] else None,
                **texts}
         checked = check_row(row, where, (-10**400, 10**400))  # whoever compares says what a score can be
         number = self._number(own, checked.config, sample)
@@ -128,6 +128,7 @@ class Rows:
         return value if isinstance(value, str) or type(value) is int else json.dumps(value)
 
     def _number(self, own: int | str | None, config: str, sample: Sample) -> int:
+        """Return the number of a trial's case: by its own id, else by what it asks, and what tells twins apart."""
         key: tuple[Any, ...] = (own,)
         if own is None:
             asked = label(sample.asked, self.args.no_text), digest(sample.asked)

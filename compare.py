@@ -38,6 +38,8 @@ from core.intervals import SEED
 from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options
 from core.trials import Pair
 
+OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
+
 def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: harness.CaseSet,
             options: Options = DEFAULT_OPTIONS, names: Sequence[str] = trials.SIDES) -> dict[str, Any]:
     """Return the comparison of two run records; raise RunError, by name and value, unless they were measured alike."""
@@ -62,7 +64,8 @@ def format_line(comparison: dict[str, Any]) -> str:
     overall, places = comparison["overall"], _places(comparison)
     change, low, high = (f"{value:+.{places}f}" for value in (overall["difference"], *overall["interval_95"]))
     return (f"difference {change} (95% interval {low} to {high}) over {overall['cases']} "
-            f"cases; better {overall['better']}, worse {overall['worse']}, same {overall['same']}")
+            f"case{'s' * (overall['cases'] != 1)}; better {overall['better']}, worse {overall['worse']}, "
+            f"same {overall['same']}")
 
 
 def verdict_lines(comparison: dict[str, Any]) -> list[str]:
@@ -148,7 +151,7 @@ def write_reports(args: argparse.Namespace, comparison: dict[str, Any], pair: Pa
 
     files.STAGES.enter("writing the reports")
     if args.table or args.markdown:
-        story = words.Words(comparison).story()
+        story = words.Words(comparison, pair.manifests).story()
     if args.table:
         print(text.story_text(story, **text.terminal_settings(sys.stdout)), end="")
     if args.markdown:
@@ -205,6 +208,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if given or any((args.out, args.markdown, args.html, args.json, args.table)):
             parser.error("--check takes its options from the comparison, and writes nothing; leave the others out")
         return check(args)
+    odd = [name for name in OF_TRIAL_LOGS if name in given]
+    if args.cases and odd:
+        parser.error(f"--{odd[0].replace('_', '-')} is for trial logs; leave it out with run records")
     try:
         options = parse_options(given)
     except ValueError as error:

@@ -48,6 +48,8 @@ def build_parser() -> argparse.ArgumentParser:
                         help="standard deviation of a source's difference, in score units")
     parser.add_argument("--gap", type=float, required=True, help="the difference that is worth finding, in score units")
     parser.add_argument("--margin", type=float, help="the loss that is tolerated, in score units (default: none)")
+    parser.add_argument("--width", type=float, default=1, metavar="W",
+                        help="from the lowest to the highest score, what one more source may lose (default: 1)")
     return parser
 
 
@@ -57,12 +59,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     sd, gap, margin = args.sd, args.gap, args.margin
     if not (0 < sd <= 1e6 and sd / 1e3 <= gap <= 1e6 and (margin is None or sd / 1e3 <= margin <= 1e6)):
         parser.error("--sd, --gap and --margin are above 0, and --gap and --margin at least a thousandth of --sd")
+    if not max(gap, margin or 0) <= args.width <= 1e9:
+        parser.error(f"--gap and --margin are within the width of the score range, {args.width:g}: say it with --width")
     rows = [(decide.Limits().sources, "any claim at all"),
             (intervals.required_pairs(sd, gap), f"a 95% interval that reaches {gap:g} to each side"),
             (sources_to_find(sd, gap), f"a true difference of {gap:g}, found in 80 of 100 repetitions")]
     if margin is not None:
         spread = Fraction(sd)
-        two = decide.Evidence([(1, spread.numerator), (1, -spread.numerator)], spread.denominator)
+        two = decide.Evidence([(1, spread.numerator), (1, -spread.numerator)], spread.denominator,
+                              Fraction(args.width))
         rows.append((decide.sources_for_safety(two, 1, Fraction(margin), decide.Limits().alpha) or 0,
                      f'"not worse" by more than {margin:g} where nothing changed, in about half of the repetitions'))
     print("sources  enough for")

@@ -59,7 +59,7 @@ def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
         story = words.sheet(comparisons, args.comparison, args.pages or ())
     else:
         pair = read_runs(args, comparisons[0])
-        story = words.Words(comparisons[0]).story()
+        story = words.Words(comparisons[0], pair.manifests if pair else ()).story()
     files.STAGES.enter("writing the reports")
     made = []
     if args.table or not (args.markdown or args.html):
@@ -96,6 +96,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--runs goes with one comparison")
     if args.pages and (len(args.pages) != len(args.comparison) or len(args.comparison) == 1):
         parser.error("--pages takes one page for each of several comparisons")
+    if args.pages and not (args.html or args.markdown):
+        parser.error("--pages are links of --html or --markdown; name one of them")
     files.check_outputs([("a Markdown report", args.markdown), ("a page", args.html)],
                         [*args.comparison, *(args.runs or ()), *[args.cases] * bool(args.cases)])
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged

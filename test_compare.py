@@ -414,7 +414,9 @@ class CommandTest(unittest.TestCase):
             "--plan 0", "--plan x", "--look 0/3", "--look 4/3", "--look 1/11", "--look 1/1", "--look 2", "--among 1",
             "--among 0", "--among x", "--must-pass safety", "--must-pass =x", "--must-pass x=", "--seed x",
             "--gate not-worse", "--gate equivalent", "--gate equivalent --margin 0", "--margin 0.05 --gate good")]
-        for argv in ("", "old new", "old new --trials x --cases y", "a b --cases c --gate good", *with_log):
+        for argv in ("", "old new", "old new --trials x --cases y", "a b --cases c --gate good",
+                     *(f"a b --cases c {option}" for option in ("--score-range 0 100", "--missing drop",
+                                                                "--skip-broken-lines", "--ignore-input")), *with_log):
             status, stdout, stderr = self.command(*argv.split())
             self.assertEqual((status, stdout), (2, ""), argv)
             self.assertIn("error:", stderr)

@@ -32,6 +32,7 @@ Z_95 = 1.96
 LARGEST_PLAN = 10_000_000      # sources; a plan of so many is none
 POWER = 0.80                   # with which planned numbers of sources find what is there
 NORMAL = NormalDist()
+MISSING = "it does not hold if what is missing is graded against it: record that again"
 GATES = ("better", "not-worse", "equivalent")
 WIDTHS = {"now": (1, 1, 1), "twice_cases": (1, 2, 1), "twice_trials": (1, 1, 2), "endless_trials": (1, 1, math.inf),
           "twice_groups": (2, 1, 1)}     # how many times the sources, the cases of each source, and the trials
@@ -41,12 +42,14 @@ LOOK_CONSTANTS = (1.977, 2.004, 2.024, 2.040, 2.053, 2.063, 2.072, 2.080, 2.087)
 
 
 def text(value: Number) -> str:
-    """Return a number for a sentence: 4 digits, and from 0.01 to 1 at most 4 places, as figures have.
+    """Return a number for a sentence: 4 digits, from 0.01 to 1 at most 4 places, as figures have, from 1000 on none.
 
-    >>> text(-0.092308), text(0.0012345), text(15.684)
-    ('-0.0923', '0.001234', '15.68')
+    >>> text(-0.092308), text(0.0012345), text(15.684), text(-19159.2)
+    ('-0.0923', '0.001234', '15.68', '-19159')
     """
     number = float(value)
+    if 1000 <= abs(number) < 1e15:
+        return f"{number:.0f}"
     return f"{round(number, 4) if 0.01 <= abs(number) < 1 else number:.4g}"
 
 
@@ -209,7 +212,8 @@ def decision(worlds: Worlds, limits: Limits, has_sources: bool, failed: list[str
         "gate": limits.gate, "gate_met": held and not failed if gated else None,
     }
     record["gate_contradicted"] = record["gate_met"] is False and (bool(failed) or contradicted(worlds, limits))
-    record |= _numbers_needed(seen, limits, record["verdict"])
+    of_seen = found if worlds == alone(seen) else [claim for claim in CLAIMS if holds(claim, alone(seen), limits)]
+    record |= _numbers_needed(seen, limits, of_seen[0] if of_seen else "undecided")
     record["reason"] = None if found else why_not(record, "not worse" if limits.margin else None)
     reasons = []
     if failed:
@@ -251,10 +255,12 @@ def why_not(record: Record, claim: str | None) -> str:
         ends = record["equivalence_interval"]
     span = f"the interval by {unit}, {text(ends[0])} to {text(ends[1])},"
     if claim in (None, "better"):
-        gain = record["min_gain"] if claim else 0
-        if ends[0] == ends[1] == gain == 0:
+        gain = record["min_gain"]
+        if ends[0] > gain or claim is None and ends[1] < 0:
+            return MISSING
+        if ends[0] == ends[1] == 0 and not (claim and gain):
             return "no difference was seen, which without a margin shows nothing"
-        if claim is None:
+        if claim is None and ends[0] <= 0:
             return f"{span} leaves open whether it is a gain or a loss"
         return f"{span} {'lies below' if ends[1] < gain else 'does not lie above'} {text(gain)}"
     if ends[1] < -margin or claim == "equivalent" and ends[0] > margin:
@@ -275,7 +281,7 @@ def _one_more_or_missing(record: Record, claim: str) -> str:
     if claim == "equivalent" and high >= margin:
         return (f"one more {record['unit']} that gains all it can would put the gain at {text(high)}, beyond the "
                 f"margin of {text(margin)}{settle}")
-    return "it does not hold if what is missing is graded against it: record that again"
+    return MISSING
 
 
 def nothing_moved(numerators: list[int], groups: Groups) -> Record | None:
@@ -332,14 +338,15 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
     """Return "sources_needed", for the claim of safety, and "groups_needed", for the verdict of endless sources.
 
     The claim of safety is "equivalent" where that is the gate, else "not worse"; None without a margin, and where the
-    difference seen lies beyond it. groups_needed, at the spread seen and with 80% power, is None once it has that
-    verdict, and where no number would do: the difference lies on a limit, or a single source shows no spread.
+    difference seen lies beyond it. groups_needed, at the spread seen and with 80% power, is None once what was seen has
+    that verdict, and where no number would do: the difference lies on a limit, or between zero and the gain wanted
+    without a margin, or a single source shows no spread.
     """
     difference = Fraction(sum(total for _, total in seen.groups), sum(n for n, _ in seen.groups) * seen.unit)
     final, gap = _in_the_end(difference, limits)
     found: Record = {"groups_needed": None, "sources_needed": limits.margin and _sources_needed(
         "equivalent" if limits.gate == "equivalent" else "not worse", seen, limits) or None}
-    if verdict == final or not gap or len(seen.groups) < 2:
+    if verdict == final or not gap or len(seen.groups) < 2 or final in CLAIMS[2:] and not limits.margin:
         return found
     alpha = limits.equivalence_alpha if final == "equivalent" else limits.alpha
     reach = sum(t_quantile(float(share), len(seen.groups) - 1) for share in (1 - alpha, POWER))

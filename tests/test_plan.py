@@ -44,12 +44,18 @@ class PlanTest(unittest.TestCase):
         for less, more in itertools.pairwise(map(counts, ("0.05", "0.1", "0.2", "0.4"))):
             self.assertTrue(all(a <= b for a, b in zip(less, more, strict=True)))
 
+    def test_other_units_of_the_score_take_as_many_sources(self):
+        one, other = (run("--sd", sd, "--gap", gap, "--margin", gap, *more)[1:] for sd, gap, more in (
+            ("0.15", "0.05", ()), ("15", "5", ("--width", "100"))))
+        self.assertEqual([line.split()[0] for line in one], [line.split()[0] for line in other])
+
     def test_without_margin_no_line_speaks_of_one(self):
         self.assertEqual(len(run("--sd", "0.2", "--gap", "0.1")), 4)
 
     def test_what_has_no_answer_is_bad_usage(self):
         for argv in (("--sd", "0", "--gap", "1"), ("--sd", "1", "--gap", "-1"), ("--sd", "nan", "--gap", "1"),
-                     ("--sd", "1", "--gap", "0.0001"), ("--sd", "1", "--gap", "1", "--margin", "0"), ("--gap", "1")):
+                     ("--sd", "1", "--gap", "0.0001"), ("--sd", "1", "--gap", "1", "--margin", "0"), ("--gap", "1"),
+                     ("--sd", "15", "--gap", "5", "--margin", "5")):
             with self.subTest(argv), contextlib.redirect_stderr(io.StringIO()):
                 with self.assertRaises(SystemExit) as stopped:
                     plan.main(argv)

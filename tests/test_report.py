@@ -462,6 +462,59 @@ class WordsTest(unittest.TestCase):
                       "sources or more.", Words(comparison).lead())
 
 
+class TruthTest(unittest.TestCase):
+    """Sentences that would be false in some comparison."""
+
+    def said(self, **changed):
+        comparison = sample()
+        for key, value in changed.items():
+            comparison[key] = comparison[key] | value if isinstance(value, dict) else value
+        return Words(comparison)
+
+    def test_what_is_missing_and_not_the_interval_bars_a_better_verdict(self):
+        decision = {"verdict": "not worse", "interval": [0.2, 0.3], "claims": ["not worse"], "min_gain": 0.1}
+        self.assertNotIn("but not above", " ".join(self.said(decision=decision).lead()))
+        decision["min_gain"] = 0.25
+        self.assertIn("but not above", " ".join(self.said(decision=decision).lead()))
+
+    def test_how_many_sources_would_decide_is_said_unless_the_reason_says_it(self):
+        decision = {"verdict": "undecided", "groups_needed": 99, "sources_needed": 60, "margin": 0.05}
+        for low, said in ((-0.2, True), (-0.05, True), (-0.01, False)):
+            lead = " ".join(self.said(decision=decision | {"interval": [low, 0.2]}).lead())
+            self.assertEqual("About 99 sources would decide" in lead, said)
+
+    def test_without_records_nothing_is_said_of_settings(self):
+        comparison = sample()
+        comparison["candidate"] = comparison["baseline"]
+        manifests = [{"settings": {"temperature": t}} for t in (1, 0.1)]
+        for given, said in (((), "it does not hold their settings"), (manifests[:1] * 2, "are described alike"),
+                            (manifests, "settings temperature: 1 -> 0.1")):
+            text = " ".join(story_text(Words(comparison, given).story(), width=200).split())
+            self.assertIn(said, text)
+            self.assertEqual("described alike" in text, given == manifests[:1] * 2)
+
+    def test_a_comparison_of_the_first_version_draws_no_cases_as_sources(self):
+        old = {key: value for key, value in sample().items() if key != "sources"} | {"comparison_version": "1"}
+        for values in old["slices"].values():
+            for part in values.values():
+                part["source_sign_flip"] = {}
+        text = story_text(Words(old).story(), width=120)
+        self.assertNotIn("Each source", text)
+        self.assertNotIn("too few", text)
+        self.assertIn("made by a version that did not measure this", text)
+
+    def test_without_sources_slices_speak_of_cases(self):
+        words = self.said(decision={"unit": "case"}, sources=[])
+        table = next(words.slices())
+        self.assertEqual(table.columns.count("~cases"), 1)
+        self.assertNotIn("source", " ".join(row.note for row in table.rows))
+
+    def test_where_scores_are_no_pass_or_fail_the_score_that_passes_is_named(self):
+        for changed, said in (({}, False), ({"score_range": [0, 5]}, True), ({"trial_pairs": None}, True)):
+            text = " ".join(filter(lambda block: isinstance(block, str), self.said(**changed).consistency()))
+            self.assertEqual("a trial passes with the top score" in text, said)
+
+
 class SheetTest(unittest.TestCase):
     def candidates(self):
         comparisons = []
@@ -495,10 +548,29 @@ class SheetTest(unittest.TestCase):
             comparison["decision"]["among"] = 4
         self.assertEqual(sheet(comparisons, ["a", "b", "c"]).warnings, [])
 
+    def test_candidates_on_other_cases_with_other_levels_or_margins_are_told_apart(self):
+        comparisons = self.candidates()
+        alike = sheet(comparisons, ["a", "b", "c"])
+        self.assertTrue(alike.edges)
+        self.assertIn("at 95%;", alike.sections[0].blocks[1])
+        comparisons[1]["overall"]["cases"] = 5
+        comparisons[1]["decision"] |= {"margin": 0.2, "level": 0.999995, "among": 3}
+        story = sheet(comparisons, ["a", "b", "c"])
+        self.assertEqual(story.edges, ())
+        self.assertIn("at 95% or 99.9995%;", story.sections[0].blocks[1])
+        self.assertEqual(story.warnings[0][0], "The comparisons are over other cases: 7 cases in c and 5 cases in b.")
+
+    def test_the_page_of_a_candidate_is_linked_in_markdown_too(self):
+        text = story_markdown(sheet(self.candidates(), ["a", "b", "c"], ["v2.html", 'x"|#a.html', "v4.html"]))
+        self.assertIn('| <a href="v2.html">v2</a><br>', text)
+        self.assertIn('| <a href="x&#34;&#124;&#35;a.html">v3</a><br>', text)
+
     def test_other_baselines_and_case_sets_are_refused_by_name(self):
         for change, said in (({"case_set": {"name": "x", "sha256": "d" * 64}}, "b has another case set than a"),
                              ({"baseline": {"name": "other"}}, "b has another baseline than a"),
                              ({"task": None}, "b has another task than a"),
+                             ({"missing": "drop"}, "b has another way with what is missing than a"),
+                             ({"score_range": [0, 9]}, "b has another score range than a"),
                              ({"logs": {"baseline": [], "candidate": []}}, "b has another recording of the baseline")):
             with self.assertRaises(files.RunError) as caught:
                 sheet([sample(), sample() | change], ["a", "b"])
@@ -707,6 +779,8 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((status, err), (0, ""))
         self.assertIn("Compared without --among 2", " ".join(out.split()))
         self.assertIn(b'<a href="b.html"><bdi>v9</bdi></a>', files.read_bytes(self.path("sheet.html")))
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(self.run_main(self.comparison, other, "--pages", "a.html", "b.html")[0], 2)
         alien = self.save("alien.json", sample() | {"task": None})
         status, out, err = self.run_main(self.comparison, alien)
         self.assertEqual((status, out), (1, ""))
@@ -831,7 +905,7 @@ Each source                                               o    :2:    2     o
   p: how often a difference at least as large would come up if nothing had
   changed: on these cases by sampling alone, on new ones with each source as
   likely to gain as to lose.
-  Dashed lines in the drawings: the margin of 0.0200 and the gain worth
+  Dashed lines, where this is drawn, are the margin of 0.0200 and the gain worth
   shipping, +0.0500.
   Do trials of different cases move together? One seed for all cases: cannot be
   checked.

@@ -442,4 +442,5 @@ def html_report(comparison: dict[str, Any], pair: Pair | None = None) -> str:
     """Return a comparison as one HTML page, with every trial of the pair that it was made from, and its settings."""
     words, marker = Words(comparison, pair.manifests if pair else ()), _Marker()
     rows = _Panel(words, pair, marker)
-    return story_html(words.story(), {"change": _change(words, marker), "cases": rows.tables()}, rows.opened)
+    made = {"change": _change(words, marker), "cases": rows.tables()}
+    return story_html(words.story(records=True), made, rows.opened)

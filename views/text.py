@@ -258,6 +258,13 @@ NAMED = ("sources", "cases", "slices")  # tables whose rows have names that the 
 FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, with the regressions
 
 
+def _name(table: Table, row: TableRow) -> str:
+    """Return the first cell of a row: a name that the user chose as it is, that of a candidate with its page."""
+    if table.key == "sheet" and row.key:
+        return f'<a href="{_md(row.key).replace("&#8203;", "")}">{_md(row.cells[0])}</a>'
+    return _code(row.cells[0]) if table.key in NAMED else _md(row.cells[0])
+
+
 def _md_table(table: Table, most: int) -> list[str]:
     """Return the lines of a table of at most so many rows; one of texts becomes a list."""
     first, left_out, last = ends_of([row for row in table.rows if any(row.cells[1:])], most, table.left_out)
@@ -269,8 +276,7 @@ def _md_table(table: Table, most: int) -> list[str]:
         heads = [table.columns[i] for i in kept]
         shown = [[_md(head.lstrip("#~")) for head in heads],
                  ["---:" if is_figures(head) else ":---" for head in heads]] + [
-            [_code(row.cells[0]) if table.key in NAMED else _md(row.cells[0]), *(_md(row.cells[i]) for i in kept[1:])]
-            for row in rows]
+            [_name(table, row), *(_md(row.cells[i]) for i in kept[1:])] for row in rows]
         for line, row in zip(shown[2:], rows, strict=True):
             line[0] += f"<br><sub>{_md(row.note, 200)}</sub>" * bool(row.note)
         lines = [f"**{_md(table.caption)}**", "", *(f"| {' | '.join(line)} |" for line in shown)] if rows else []

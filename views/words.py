@@ -75,7 +75,12 @@ def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.4g}%"
+    """Return a share in hundredths to 4 digits, to 8 where it is almost all.
+
+    >>> percent(0.95), percent(0.999995)
+    ('95%', '99.9995%')
+    """
+    return f"{100 * share:.{4 if share <= 0.999 else 8}g}%"
 
 
 def digits(value: float | None, sign: str = "") -> str:
@@ -311,13 +316,15 @@ class Words:
         rests = f"the {self.level} interval by {unit}, {self.span(self.interval)},"
         narrow = self.span(decision["equivalence_interval"] or decision["interval_90"])
         gain = f"the gain worth shipping, {self.signed(self.gain)}" if self.gain else "zero"
+        # Where the interval lies above the gain, what is missing bars the claim.
+        but = f", but not above {gain}" * (not self.interval or self.interval[0] <= self.gain)
         loss = f"the loss that is tolerated, {self.signed(-self.margin)}" if self.margin else "zero"
         verdicts = {
             "better": f"All of {rests} lies above {gain}.",
             "worse": f"All of {rests} lies below {loss}.",
             "equivalent": f"The {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, {narrow}, lies "
                           f"within {self.plain(self.margin)} of zero.",
-            "not worse": f"{rests.capitalize()} lies above {loss}, but not above {gain}."}
+            "not worse": f"{rests.capitalize()} lies above {loss}{but}."}
         yield "The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall))
         yield verdicts.get(self.verdict, f"No claim can be made: {decision['reason'] or 'none was recorded'}.")
         if one_more := {"not worse": decision["interval_with_one_more"],
@@ -325,7 +332,8 @@ class Words:
             yield f"With one more {unit} that loses (or gains) all it can, it would be {self.span(one_more)}."
         if filled := decision["interval_with_missing_filled"]:
             yield f"With what is missing counted against the candidate, then for it: {self.span(filled)}."
-        if self.verdict == "undecided" and decision["groups_needed"] and not decision["sources_needed"]:
+        beyond = not decision["sources_needed"] or not self.interval or self.interval[0] <= -self.margin
+        if self.verdict == "undecided" and decision["groups_needed"] and beyond:  # else the reason says how many
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; there "
                    f"{'is' if self.units == 1 else 'are'} {self.units}.")
         if also := [claim for claim in decision["claims"] if claim != self.verdict]:
@@ -364,7 +372,8 @@ class Words:
         rows = self.changes()
         yield Table("change", "What differs between the two systems", ["What", "baseline", "candidate"], rows)
         if not rows:
-            yield "The two systems are described alike."
+            yield "The two systems are described alike." if self.manifests else (
+                "The comparison describes the two systems alike; it does not hold their settings.")
 
     def questions(self) -> Blocks:
         """Return the two questions with one interval each, the figure of every source, and the sources, worst first."""
@@ -376,7 +385,7 @@ class Words:
         method = f"{self.level} interval, {decision['interval_method'] or flip['method']}"
         rests = method if self.interval else decision["reason"] or flip["reason"] or GONE
         sources = sorted(self.all["sources"], key=itemgetter("difference"))
-        dots = [row["difference"] for row in sources or self.changed]
+        dots = [row["difference"] for row in (sources if self.unit == "source" else self.changed)]
         new, each = ("messages", "Each source") if self.unit == "source" else ("cases", "Each changed case")
         rows = [TableRow(["On these very cases", self.span(these["interval_95"]), self.p_value(these["p_value"])],
                          asked, Draw(these["interval_95"], self.difference)),
@@ -390,7 +399,7 @@ class Words:
                f"by sampling alone, on new ones with each {self.unit} as likely to gain as to lose.")
         if marked := joined(self.margin and f"the margin of {self.plain(self.margin)}",
                             self.gain and f"the gain worth shipping, {self.signed(self.gain)}", by=" and "):
-            yield f"Dashed lines in the drawings: {marked}."
+            yield f"Dashed lines, where this is drawn, are {marked}."
         if self.all["shared_luck"]["reason"] and these["p_value"] is not None:
             yield f"Do trials of different cases move together? {sentence(self.all['shared_luck']['reason'])}"
         if sources:
@@ -466,10 +475,12 @@ class Words:
     def slices(self) -> Blocks:
         """Return the slices, worst first; those of too few sources behind one line."""
         parts = [(tag, value, part) for tag, values in self.all["slices"].items() for value, part in values.items()]
-        rows = [self.slice(*part) for part in sorted(parts, key=lambda slice_: slice_[2]["difference"])]
-        heads = ["Slice", "~cases", f"~{self.unit}s", "~baseline", "~candidate", "#difference", "#95% interval",
-                 "#adjusted p"]
-        few = [row for row in rows if row.draw and not row.draw.ends]
+        parts.sort(key=lambda slice_: slice_[2]["difference"])
+        rows, flips = [self.slice(*part) for part in parts], [part["source_sign_flip"] for _, _, part in parts]
+        heads = ["Slice", "~cases", *["~sources"] * (self.unit == "source"), "~baseline", "~candidate", "#difference",
+                 "#95% interval", "#adjusted p"]
+        few = [row for row, flip in zip(rows, flips, strict=True)
+               if flip["groups"] is not None and not flip["interval_95"]]
         if len(few) < FOLDED_FROM:
             yield Table("slices", "Slices, worst first", heads, rows)
         else:
@@ -481,17 +492,18 @@ class Words:
                if rows else "No tag makes slices of these cases.")
 
     def slice(self, tag: str, value: str, part: dict[str, Any]) -> TableRow:
-        ends, least = part["source_sign_flip"]["interval_95"], part["smallest_adjusted_p_value"]
-        sources = count_of(part["source_groups"], "source")
+        flip, least = part["source_sign_flip"], part["smallest_adjusted_p_value"]
+        ends, sources = flip["interval_95"], count_of(part["source_groups"], self.unit)
         note = joined(
-            not ends and f"too few {self.unit}s for an interval",
+            not ends and (f"too few {self.unit}s for an interval" if flip["groups"] is not None else GONE),
             part["same_cases_as"] and f"same cases as {listing(part['same_cases_as'])}",
             any(part["incomplete"].values()) and "incomplete trials: {baseline} in the baseline, {candidate} in the "
             "candidate".format(**part["incomplete"]),
             ends and (least or 0) > 0.05 and f"its {sources} cannot give an adjusted p below {self.p_value(least)}; on "
             f"these very cases p is {self.p_value(part['these_cases']['p_value'])}")
-        return TableRow([f"{tag}: {value}", f"{part['cases']}", f"{part['source_groups'] or NOT_MEASURED}",
-                         *self.scores(part), self.span(ends), self.p_value(part["adjusted_p_value"])],
+        groups = [f"{part['source_groups'] or NOT_MEASURED}"] * (self.unit == "source")
+        return TableRow([f"{tag}: {value}", f"{part['cases']}", *groups, *self.scores(part), self.span(ends),
+                         self.p_value(part["adjusted_p_value"])],
                         note, Draw(ends, part["difference"]), (tag, value), part["difference"])
 
     def consistency(self) -> Blocks:
@@ -505,7 +517,9 @@ class Words:
         shares = zip(*(side["pass_hat_k"] for side in sides), strict=True)
         yield Table("consistency", "How steadily cases pass", ["Cases", "#baseline", "#candidate"], [
             *counts, *(TableRow([f"pass^{k}", *map(self.plain, both)]) for k, both in enumerate(shares, start=1))])
-        yield ("pass^k: how often k trials of a case all pass. Newly unsteady: "
+        scores = (self.low, self.high) != (0, 1) or self.all["trial_pairs"]["both_pass"] is None
+        only = f"; a trial passes with the top score, {self.high:g}" * scores
+        yield (f"pass^k: how often k trials of a case all pass{only}. Newly unsteady: "
                f"{listing(found['newly_unsteady']) or 'none'}. Newly steady: "
                f"{listing(found['newly_steady']) or 'none'}.")
 
@@ -567,8 +581,11 @@ class Words:
                 f"({noise['trials_per_half']} a half) differ by {self.plain(noise['mean_difference'])} on average; "
                 f"in {often} of the splits {claim}.")
 
-    def recipe(self) -> Blocks:
-        """Return all that is needed to reproduce the comparison, one value where both sides share it."""
+    def recipe(self, records: bool) -> Blocks:
+        """Return all that is needed to reproduce the comparison, one value where both sides share it.
+
+        With records also what the manifests of the two run records hold, where they are at hand.
+        """
         shared = ("comparison_version", "tool_version", "case_set", "task", "trials", "resamples", "seed",
                   "score_range", "missing", "options", "variance")
         rows = [TableRow([name, value, value]) for name, value in flat({name: self.all[name] for name in shared})]
@@ -577,19 +594,19 @@ class Words:
                  for row in self.all["excluded"]]
         rows += [TableRow([f"trials of {row['case_id']}", *(f"{row[side]}" for side in SIDES)])
                  for row in self.all["uneven_trials"]]
-        if self.manifests:
+        if self.manifests and records:
             rows += side_rows(*({"run": manifest} for manifest in self.manifests))
         yield Table("measured", "All that decides the figures", ["What", "baseline", "candidate"], rows)
 
-    def story(self) -> Story:
-        """Return the whole comparison, in the order in which a person who decides asks."""
+    def story(self, records: bool = False) -> Story:
+        """Return the whole comparison, in the order in which a person who decides asks. records: see recipe."""
         sections = (
             ("change", "What was changed", self.change), ("questions", "Is it larger than the noise?", self.questions),
             ("cost", "Cost, latency and tokens", self.cost), ("cases", "Where did it come from?", self.cases),
             ("slices", "Which slices changed?", self.slices),
             ("consistency", "How consistent is it?", self.consistency), ("next", "What to record next", self.plans),
             ("contrast", "Other intervals, for contrast", self.contrast),
-            ("measured", "How it was measured", self.recipe))
+            ("measured", "How it was measured", lambda: self.recipe(records)))
         groups = f", {count_of(self.units, 'source')}" if self.unit == "source" and self.units is not None else ""
         trials = f"{count_of(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
         name = (self.all["case_set"]["name"] or "trial logs")[:120]
@@ -623,23 +640,26 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
                  NOT_MEASURED if unsteady is None else f"{unsteady}"]
         rows.append(TableRow(cells, words.gate(), Draw(words.interval, words.difference, "decides"), page,
                              words.difference))
+    levels = joined(*dict.fromkeys(words.level for words in every), by=" or ")
     heads = ["Candidate", "verdict", "#difference", "#interval", *(f"#{name.partition('_')[0]}" for name in measures),
              "~unsteady"]
     return first.story()._replace(
         title=f"{first.side('baseline')} against {len(every)} candidates", verdict=f"{len(every)} candidates", gate="",
+        edges=first.story().edges if len({(words.margin, words.gain) for words in every}) == 1 else (),
         lead=[f"The baseline scores {first.plain(first.overall['baseline'])}."],
         warnings=undeclared(every, names),
         sections=[Section("sheet", "Which candidate?", [
             Table("sheet", "Candidates, best first, candidate minus baseline", heads, rows),
-            f"The intervals are by {first.unit}. Cost, latency and tokens: the change from the baseline. Unsteady: "
-            "cases that sometimes pass."])])
+            f"The intervals are by {first.unit}, at {levels}; "
+            "cost, latency and tokens are the change from the baseline. Unsteady: cases that sometimes pass."])])
 
 
 def undeclared(every: Sequence[Words], names: Sequence[str]) -> list[tuple[str, str]]:
     """Return a warning for those that were not declared as one of so many; raise RunError for another baseline."""
     count, first, levels = len(every), every[0], dict[str, list[str]]()
     for name, words in zip(names, every, strict=True):
-        for key, what in (("case_set", "case set"), ("task", "task"), ("baseline", "baseline")):
+        for key, what in (("case_set", "case set"), ("task", "task"), ("baseline", "baseline"),
+                          ("missing", "way with what is missing"), ("score_range", "score range")):
             if words.all[key] != first.all[key]:
                 raise RunError(f"{name} has another {what} than {names[0]}; give comparisons of one baseline")
         if words.all["logs"]["baseline"] != first.all["logs"]["baseline"]:
@@ -648,6 +668,10 @@ def undeclared(every: Sequence[Words], names: Sequence[str]) -> list[tuple[str, 
         if among < count:  # a level of 1 - 2a becomes 1 - 2a * among / count
             alpha = (words.decision["alpha"] or 0.025) * among / count
             levels.setdefault(percent(1 - 2 * alpha), []).append(name)
-    return [(f"Compared without --among {count}, as if each were the only candidate: {listing(named)}.",
+    cases = {words.overall["cases"]: name for name, words in zip(names, every, strict=True)}
+    unlike = [("The comparisons are over other cases: " + " and ".join(
+        f"{count_of(number, 'case')} in {name}" for number, name in cases.items()) + ".",
+        "Record what is missing: each candidate is compared on its own cases.")] if len(cases) > 1 else []
+    return unlike + [(f"Compared without --among {count}, as if each were the only candidate: {listing(named)}.",
              f"Compare them again with --among {count}; that takes intervals at {level}, which are wider.")
             for level, named in levels.items()]

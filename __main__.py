@@ -19,6 +19,9 @@ COMMANDS = ("compare", "report", "convert", "harness", "bench", "collector", "pl
 
 def main() -> int:
     name = sys.argv[1] if len(sys.argv) > 1 else "none"
+    if name in ("-h", "--help"):
+        print(f"usage: COMMAND [options], where COMMAND is one of {', '.join(COMMANDS)}; each knows --help")
+        return 0
     if name not in COMMANDS:
         files.print_stderr(f"error: {name!r} is no command; name one of {', '.join(COMMANDS)} first")
         return 2

@@ -88,7 +88,12 @@ class LogWriter(files.Appender):
         if log.end and log.header["trials"] < header["trials"]:
             self.first = {"type": "extended", "trials": header["trials"], "at": header["started_at"]}
             log.header["trials"] = header["trials"]
-        logs.refuse_run_difference(log.header, header, (self.path, "this command"))
+        try:
+            logs.refuse_run_difference(log.header, header, (self.path, "this command"))
+        except RunError as error:
+            first = log.header["trials"]
+            extend = f", or finish it with --trials {first} --resume and then extend it" * (first < header["trials"])
+            raise RunError(f"{error}{extend}") from None
         ours = {(case.id, trial) for case, trial in self.attempts}
         for number, row in zip(log.lines, log.rows, strict=True):
             if (row["case_id"], row["trial"]) not in ours:

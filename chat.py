@@ -152,7 +152,8 @@ class Server:
             if isinstance(error, TimeoutError):
                 reason = f"no whole answer within {timeout_s:g} s"
             absent = isinstance(error, ABSENT)
-            name = f"{self.name}, which {self.variable} names" if absent else self.name
+            whence = "which {} names" if os.environ.get(self.variable) else "as {} is not set"
+            name = f"{self.name}, {whence.format(self.variable)}" if absent else self.name
             raise Unavailable(self._secret.sub("***", f"{name}: {reason}"), absent=absent) from None
         value, what = None, "no JSON object"
         try:

@@ -6,7 +6,7 @@
     {"accepted": 1}
 
 POST /trials takes one JSON object, or NDJSON (curl --data-binary @rows.jsonl): all of it or nothing, a crash included.
-Rows are checked by the rules of trials.py and appended, one line each; 202 is answered once the disk has them.
+Rows are checked by the rules of trial_logs.py and appended, one line each; 202 is answered once the disk has them.
 GET /health and GET /stats say how it goes. Refused, with {"error": why}: 400 a row that breaks a rule, 401 no token,
 404, 405, 408 a slow body, 409 a row that is there, 411 no length, 413 too long, 503 a disk that refuses.
 

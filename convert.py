@@ -8,7 +8,7 @@
     {"task_id": "e1", "seed": 1, "config": "old", "score": 1}
 
 `--help` after a verb lists its options. FILE may be packed with gzip; NAME=FILE names the run in it. Prints a row a
-trial, as trials.py reads them, once all inputs proved whole; seed is the epoch, repeat or run number. Logs are read
+trial, as trial_logs.py reads them, once all inputs proved whole; seed is the epoch, repeat or run number. Logs are read
 piece by piece: memory holds one of them, and a line or two for each trial. `note:` lines on stderr tell what could
 not be carried, what was selected, and each config. Exit status: 0 done, 1 refused or bad input (one `error:` line), 2
 bad usage, 130 interrupted.

@@ -158,7 +158,8 @@ def check_cases(case_set: CaseSet, task: Task, where: str) -> None:
             try:
                 task.check_expected(case.expected)
             except ValueError as error:
-                raise CaseError(f"{where}: case {case.id!r}: expected is {error}; correct it for {task.name}") from None
+                raise CaseError(f"{where}: case {case.id!r}: expected is {error}; correct it for {task.name}, or name "
+                                "another task with --task (answer_task for what convert.py cases made)") from None
 
 
 def _source(name: str) -> bytes:
@@ -185,8 +186,8 @@ def _module(name: str, what: str) -> Any:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        raise RunError(f"cannot import {what} {name!r}: {type(error).__name__}: {error}; "
-                       "name a Python module of this folder, without .py") from error
+        raise RunError(f"cannot import {what} {name!r}: {type(error).__name__}: {error}; name a Python module of this "
+                       f"folder, without .py{', or a model as chat:MODEL' * ('system' in what)}") from error
 
 
 def _require(value: Any, names: Sequence[str], what: str) -> None:
@@ -226,7 +227,8 @@ def load_system(name: str) -> Any:
 
     respond returns Answer(output, metadata), or raises Incomplete, or its task's Rejection. A system may also have
     `settings` (an object to record), `prepare()` (called before the first trial and after the last; returns an object
-    that describes its server, with "host" and "version"), `timeout_s`, and `seeds`, the rule for trial_seed.
+    that describes its server, with "host" and "version"), `timeout_s`, `seeds`, the rule for trial_seed, and
+    `configure(task, cases, prompt, options)`, without which it takes no --prompt and no --system-option.
     """
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
@@ -286,6 +288,10 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
         outcome = {"error": {"type": kind, "message": str(error)}, "metadata": metadata}
     except (OSError, SystemExit) as error:
         raise RuntimeError(f"the system {system.name} failed on case {case.id!r} trial {trial}") from error
+    except Exception as error:
+        error.add_note(f"the system {system.name} on case {case.id!r} trial {trial}; respond() returns Answer(output, "
+                       "metadata)")
+        raise
     if not isinstance(metadata, dict):
         raise RunError(f"the system {system.name} returns metadata {metadata!r:.60}, not an object; correct the system")
     return dict(json.loads(json_line(outcome)))
@@ -303,11 +309,15 @@ def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[st
             task.check_answer(outcome["output"])
         except ValueError:
             return "incomplete", {}
-        found = {name: grader(case.expected, outcome["output"]) for name, (_, grader) in task.graders.items()}
+        try:
+            found = {name: grader(case.expected, outcome["output"]) for name, (_, grader) in task.graders.items()}
+        except Exception as error:
+            error.add_note(f"a grader of {task.name} on case {case.id!r}")
+            raise
         for name, passes in found.items():
-            if isinstance(passes, (int, float)) and passes not in (0, 1):
-                raise RunError(f"the grader {name} of {task.name} returns {passes} of case {case.id!r}, and a case "
-                               "passes or fails; return true or false, or compare scores with compare.py --trials")
+            if isinstance(passes, (int, float, str)) and passes not in (0, 1):
+                raise RunError(f"the grader {name} of {task.name} returns {passes!r:.40} of case {case.id!r}, and a "
+                               "case passes or fails; return true or false, or compare scores with compare.py --trials")
         graded = {name: bool(passes) for name, passes in found.items() if passes is not NotImplemented}
     return verdict_of(graded), graded
 
@@ -338,8 +348,7 @@ def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dic
     if not 1 <= run["trials"] <= MOST_TRIALS // (cases or 1):
         raise RunError(f"--trials {run['trials']}: a run has at least 1 trial a case, and {MOST_TRIALS:,} at most in "
                        "all; give another number")
-    if not cases:
-        raise CaseError(f"{case_set.name} has no case in {' '.join(run['splits'])}; choose another --split")
+    refuse_no_case(case_set, run["splits"])
     return dict(json.loads(json_line({
         "type": "header", "log_version": LOG_VERSION, "tool_version": TOOL_VERSION,
         "case_set": {"name": case_set.name, "sha256": case_set.sha256},
@@ -348,6 +357,11 @@ def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dic
         "settings": getattr(system, "settings", None), "server": server,
         "python": platform.python_version(), "platform": platform.platform(),
     })))  # as JSON holds it, so that a resumed run meets its own header again
+
+
+def refuse_no_case(case_set: CaseSet, splits: Sequence[str]) -> None:
+    if not case_set.of(splits):
+        raise CaseError(f"{case_set.name} has no case in {' '.join(splits)}; choose another --split")
 
 
 def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: dict[TrialKey, dict[str, Any]],
@@ -687,6 +701,7 @@ def save(record: dict[str, Any], path: str, log: str = "") -> None:
 def load_run(args: argparse.Namespace) -> tuple[Task, CaseSet, Any]:
     """Return the task, the case set and the system that add_run_options name, the system set up by them."""
     task, case_set, system = load_task(args.task), load_cases(args.cases), load_system(args.system)
+    refuse_no_case(case_set, [args.split])
     check_cases(case_set, task, args.cases)
     configure(system, task, case_set.of([args.split]), args.prompt, args.system_option)
     return task, case_set, system
@@ -706,7 +721,7 @@ def cmd_replay(args: argparse.Namespace) -> None:
 
 
 def _extended(run: dict[str, Any]) -> str:
-    return "".join(f", extended after {n} trials" for n in run.get("extended") or ())
+    return "".join(f", extended after {n} trial{'s' * (n > 1)}" for n in run.get("extended") or ())
 
 
 def cmd_check(args: argparse.Namespace) -> None:

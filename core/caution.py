@@ -98,7 +98,9 @@ def _missing_rules(c: Record) -> Iterator[Rule]:
     bounds = c["incomplete"]["difference_bounds"]
     if bounds and bounds[0] * bounds[1] <= 0:
         yield ("incomplete_decides", f"had the incomplete trials been graded, the difference could lie anywhere from "
-               f"{text(bounds[0])} to {text(bounds[1])}: its sign depends on them", "record them again before deciding")
+               f"{text(bounds[0])} to {text(bounds[1])}: its sign depends on them",
+               "find out why, and record anew with what lets them end" if c.get("task") else
+               "record them again before deciding")
     if max(baseline, candidate) > 2 * min(baseline, candidate):
         yield ("one_sided_incomplete", f"incomplete trials: baseline {baseline}, candidate {candidate}",
                "look at their reasons: a limit or a timeout may have cut off one side more than the other")

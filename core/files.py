@@ -17,6 +17,7 @@ import math
 import os
 import re
 import select
+import shlex
 import stat
 import sys
 import tempfile
@@ -135,6 +136,8 @@ def refusal(path: str, wanted: str, advice: str = "", data: bytes | None = None,
             error: type[Exception] = RunError) -> Exception:
     """Return the error of a file that is not what was wanted, with the advice, or else the command that reads it."""
     kind, reader = kinds.describe(read_bytes(path, kinds.HEAD) if data is None else data, path)
+    if wanted == "a case set" and kind == "a table":
+        reader = kinds.CASES.replace("{path}", shlex.quote(path))
     ours = advice and kind in kinds.OURS
     return error(f"{path} is {f'{kind}, ' * bool(kind)}not {wanted}; {advice if ours else reader or advice}")
 
@@ -215,8 +218,10 @@ def _why_not_written(path: str, kind: str, inputs: Sequence[str], manifest: Any)
             others = (f"{there} of another {what.replace('_', ' ')}" for what in ("case_set", "task", "system")
                       if _identity(value["manifest"], what) != _identity(manifest, what))
             there = next(others, there)
+    alike = " of the same case set, task and system" * (kind == "a run record")
     return "" if there == kind else (
-        f"it is {there or 'a file of another kind'}, and only {kind} made before is replaced; name another file")
+        f"it is {there or 'a file of another kind'}, and only {kind} made before{alike} is replaced; name another file"
+        + " or remove this one" * (kind == "a run record"))
 
 
 def _why_closed(stream: int) -> str:

@@ -35,6 +35,7 @@ KEYS = (
     ("cases", "a case set", "give it with --cases"),
 )
 ENOUGH = {"log_version", "manifest", "comparison_version"}  # keys that tell what a file is before all is read
+CASES = "make one of it with python3 convert.py cases {path} --id COLUMN --input COLUMN --expected COLUMN > cases.json"
 TABLE = "{convert} table {path} --case COLUMN --score COLUMN {out}"
 TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
 

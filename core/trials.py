@@ -247,7 +247,8 @@ def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) ->
     served = [{(server["host"].rpartition(":")[0], server["version"]) for server in side.description.get("servers", [])}
               for side in sides]
     servers = " and ".join(listed([" ".join(pair) for pair in sorted(side)]) for side in served)
-    extended = [f"the {name} was extended after {n} trials" for name, side in zip(SIDES, sides, strict=True)
+    extended = [f"the {name} was extended after {n} trial{'s' * (n > 1)}"
+                for name, side in zip(SIDES, sides, strict=True)
                 for n in side.description.get("extended", [])]
     settings = [manifest.get("settings") for manifest in manifests]
     loose = [name for name, one in zip(SIDES, settings, strict=True)

@@ -51,8 +51,12 @@ def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, A
     if args.grader not in ("any_of", "json", "number"):
         value = value if isinstance(value, list) else shown(value)
     elif isinstance(value, str):
-        value = parse_json(value, f"{where}: {args.expected}")
-    expected = {args.grader: value}
+        try:
+            value = parse_json(value, f"{where}: {args.expected}")
+        except RunError as error:
+            raise RunError(f"{error}: of {args.grader} a cell is JSON, such as [\"a\", \"b\"]") from None
+    whole = isinstance(value, dict) and args.grader in value and args.grader != "json"  # with its flags
+    expected = value if whole else {args.grader: value}
     try:
         answer_task.check_expected(expected)
     except ValueError as error:

@@ -48,7 +48,8 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     if wrong := measured.keys() - set(MEASURES):
         raise RunError(f"--measure {min(wrong)}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
     if not args.id and not args.input:
-        raise RunError(f"{path}: no column names the cases; choose one with --case COLUMN or --input COLUMN")
+        raise RunError(f"{path}: no column names the cases; choose one with --case COLUMN or --input COLUMN"
+                       + what_else(path))
     rows.named |= dict.fromkeys([args.input, args.output, args.explanation, *measured.values()], False)
     field, _, wanted = (args.where or "").partition("=")
     for where, row in read_table(path, args.rows):

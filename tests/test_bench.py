@@ -921,6 +921,9 @@ class ExtendTest(Folder):
         self.assert_refused(self.record("--resume", system=other), "differ in system.version")
         self.assert_refused(self.record(), "no log is overwritten")
         self.assertEqual(self.bytes(), whole)
+        self.save(b"".join(whole.splitlines(keepends=True)[:5]))
+        self.assert_refused(self.record("--resume", "--trials", "4"), "differ in trials",
+                            "or finish it with --trials 3")
         self.save(b"".join(whole.splitlines(keepends=True)[:-1]))
         self.assert_refused(self.record("--resume"), "differ in trials")
 

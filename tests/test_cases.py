@@ -90,6 +90,8 @@ class CasesTest(unittest.TestCase):
                                        ("json", '"{""a"": true}"', {"a": True})):
             made = self.cases(f"id,text,label\n1,q,{cell}\n", "--grader", grader)
             self.assertEqual(made.cases[0].expected, {grader: expected})
+        made = self.cases('id,text,label\n1,q,"{""number"": 3, ""tolerance"": 0.1}"\n', "--grader", "number")
+        self.assertEqual(made.cases[0].expected, {"number": 3, "tolerance": 0.1})
 
     def test_several_inputs_and_another_delimiter(self):
         made = self.cases("id;text;more;label\n1;q;r;a\n", "--input", "more")
@@ -114,7 +116,7 @@ class CasesTest(unittest.TestCase):
         self.assert_refused('{"id": 1}\n', "t.jsonl:1: no column 'label'", name="t.jsonl")
         self.assert_refused('[7]', "t.json: item 1: no column", name="t.json")
         self.assert_refused('{"id": 1,\n', "t.jsonl:1: not JSON", name="t.jsonl")
-        self.assert_refused("id,text,label\n1,q,x", "label: not JSON", "--grader", "number")
+        self.assert_refused("id,text,label\n1,q,x", "of number a cell is JSON", "--grader", "number")
         self.assert_refused("id,text,label\n1,q,(", "matches is '(', not a regular expression", "--grader", "matches")
 
 

@@ -328,6 +328,11 @@ class BadCaseSetTest(FolderTest):
             self.bad("case 1 ('", odd)
             self.bad("holds half a character (a lone surrogate); write the whole character", odd)
 
+    def test_a_table_is_sent_to_the_command_that_makes_cases_of_it(self):
+        self.save("my tickets.csv", "id,text,label\n1,q,a\n")
+        self.refused(*self.run_rules(cases="my tickets.csv"), says="my tickets.csv is a table, not a case set; make one "
+                     "of it with python3 convert.py cases 'my tickets.csv' --id COLUMN --input COLUMN --expected COLUMN")
+
     def test_a_split_without_a_case(self):
         self.save("bad.json", json.dumps({**CASES, "cases": [case("a")]}))
         self.refused(*self.run_rules("--split", "heldout", cases="bad.json"), says="demo-cases has no case in heldout")
@@ -463,7 +468,8 @@ class BadModuleTest(FolderTest):
             self.refused(*self.run_rules("--task", name), says=f"the task {name!r}: GRADERS is not {{name: (")
 
     def test_a_grader_that_gives_a_score_is_refused(self):
-        for score, says in (("0.3", "grader same of"), ("2", "returns 2 of case"), ("1.0", ""), ("0", "")):
+        for score, says in (("0.3", "grader same of"), ("2", "returns 2 of case"), ("'no'", "returns 'no' of"),
+                            ("1.0", ""), ("0", "")):
             task, system = self.module(self.TASK.replace("expected == answer", score)), self.module(self.SYSTEM)
             run = self.run_rules("--task", task, system=f"{system}:system", out=f"{score}.json")
             self.refused(*run, says=says) if says else self.assertEqual(self.command(*run)[0], 0)
@@ -492,9 +498,13 @@ class BadModuleTest(FolderTest):
                              ("{}, None", "the system x returns metadata None, not an object")):
             name = self.module(self.SYSTEM.replace("{'a': 1}, {}", answer))
             self.refused(*self.run_rules(system=f"{name}:system"), says=said)
-        name = self.module(self.SYSTEM.replace("{'a': 1}, {}", "1 / 0"))
-        with self.assertRaises(ZeroDivisionError):
-            self.command(*self.run_rules(system=f"{name}:system"))
+        name, task = self.module(self.SYSTEM.replace("{'a': 1}, {}", "1 / 0")), "triage_task"
+        grades = self.module(self.TASK.replace("expected == answer", "1 / 0"))
+        for system, task, said in ((f"{name}:system", task, "the system x on case 'a' trial 1; respond() returns An"),
+                                   (f"{self.module(self.SYSTEM)}:system", grades, f"a grader of {grades} on case 'a'")):
+            with self.assertRaises(ZeroDivisionError) as caught:
+                self.command(*self.run_rules("--task", task, system=system))
+            self.assertIn(said, caught.exception.__notes__[0])
 
 
 # === Trials and grades ===

@@ -330,8 +330,8 @@ class BadCaseSetTest(FolderTest):
 
     def test_a_table_is_sent_to_the_command_that_makes_cases_of_it(self):
         self.save("my tickets.csv", "id,text,label\n1,q,a\n")
-        self.refused(*self.run_rules(cases="my tickets.csv"), says="my tickets.csv is a table, not a case set; make one "
-                     "of it with python3 convert.py cases 'my tickets.csv' --id COLUMN --input COLUMN --expected COLUMN")
+        self.refused(*self.run_rules(cases="my tickets.csv"), says="my tickets.csv is a table, not a case set; make "
+                     "one of it with python3 convert.py cases 'my tickets.csv' --id COLUMN --input COLUMN --expected")
 
     def test_a_split_without_a_case(self):
         self.save("bad.json", json.dumps({**CASES, "cases": [case("a")]}))

@@ -15,7 +15,7 @@ from unittest import mock
 
 from core import trials
 from views import page
-from views.words import Words
+from views.words import Words, scale_of
 from tests.test_report import CASES, bare, hostile, many_cases, pair_of_runs, sample, saved
 
 
@@ -183,6 +183,11 @@ class PageTest(unittest.TestCase):
             row = re.search(rf'<tr data-f="([^"]*)" data-d="([^"]*)" data-t="([^"]*)" data-s="([^"]*)"><th scope="row">'
                             rf"<details><summary><bdi>{name}</bdi>", text)
             self.assertEqual((row[1], row[3], row[4]), (flags, "language: en", name))
+
+    def test_a_narrow_screen_shows_more_of_a_scale_than_its_zero(self):
+        for values, odd in (([-0.2, 0.33], 0), ([-0.2, 0.2], 2)):
+            head = page._Plot(scale_of(values), ()).head()
+            self.assertEqual((head.count('class="tick odd"'), head.count('class="tick')), (odd, 3 + odd), head)
 
     def test_a_pair_that_differs_is_tinted_incomplete_like_failed(self):
         text = page.html_report(sample(), pair_of_runs())

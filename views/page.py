@@ -102,9 +102,11 @@ class _Plot:
     def head(self) -> str:
         """Return the head of the column: which way is better, and the ticks with their labels."""
         ticks = self.scale.ticks()
+        places = [round(tick / self.scale.step) for tick, _ in ticks]
+        odd = any(place and place % 2 == 0 for place in places)  # else a narrow screen would show the 0 alone
         drawn = '<text x="0" y="11">← worse</text><text class="end" x="100%" y="11">better →</text>' + "".join(
-            f'<text class="tick{" odd" * (round(tick / self.scale.step) % 2)}" x="{self.at(tick)}" y="27">'
-            f"{_said(label)}</text>" for tick, label in ticks)
+            f'<text class="tick{" odd" * (odd and place % 2)}" x="{self.at(tick)}" y="27">{_said(label)}</text>'
+            for place, (tick, label) in zip(places, ticks, strict=True))
         return (f'<th scope="col" class="plot"><svg class="fill" role="img"><title>Scale from {ticks[0][1]} to '
                 f'{ticks[-1][1]}, candidate minus baseline</title>{drawn}</svg></th>')
 

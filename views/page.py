@@ -402,10 +402,10 @@ class _Panel:
         legend = (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a pair that "
                   "differs is tinted. Open a case to read it." if self.at_hand else "A comparison does not hold the "
                   "trials themselves: compare.py --html, or report.py with --runs, shows them here.")
-        changed = self.table("Changed cases, worst first", self.changed)
+        changed = self.table("Changed cases", self.changed)
         out = f'<p class="legend">{legend}</p>{changed}{_left_out(self.between)}'
         if self.same:
-            inner = self.table("Cases that did not change, in file order", self.same)
+            inner = self.table("Cases that did not change", self.same)
             hidden = self.unchanged - len(self.same)
             inner += f"<p>{hidden} more are left out here.</p>" * bool(hidden)
             summary = f"{count_of(self.unchanged, 'case')} that did not change"

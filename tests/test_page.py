@@ -193,6 +193,16 @@ class PageTest(unittest.TestCase):
             head = page._Plot(scale_of(values), ()).head()
             self.assertEqual((head.count('class="tick odd"'), head.count('class="tick')), (odd, 3 + odd), head)
 
+    def test_hyphens_that_a_user_typed_stay_and_figures_have_a_minus_sign(self):
+        rule = {"tag": "neg", "value": "-2", "cases": 1, "failed": [{"case_id": "-1", "passed": 0, "trials": 3}]}
+        text = page.html_report(sample() | {"must_pass": [rule], "score_range": [-5, 0],
+                                            "options": {"must_pass": ["neg=-2"]}})
+        seen = self.check(text)
+        self.assertIn("ust pass neg=-2: 1 of 1 case did not: -1 0 of 3", re.search('class="gate">(.*?)</p>', text)[1])
+        self.assertIn(["score range", "[-5, 0]"], seen.table("All that decides"))
+        self.assertIn(["options must pass", '["neg=-2"]'], seen.table("All that decides"))
+        self.assertIn("−0.3333", text)
+
     def test_a_pair_that_differs_is_tinted_incomplete_like_failed(self):
         text = page.html_report(sample(), pair_of_runs())
         strips = {row[0]: re.search(rf"id=\"case-{row[0]}\".*?class=\"strip\".*?</svg>", text, re.DOTALL)[0]

@@ -46,9 +46,14 @@ def _esc(value: object, keep: str = "") -> str:
     return escape(clean(value, keep))
 
 
+def _text(text: str) -> str:
+    """Return a text that may hold what a user typed: its hyphens stay, so that it can be copied."""
+    return _esc(text, keep="\n\t")
+
+
 def _said(text: str) -> str:
     """Return a sentence or figure, with a minus sign in place of the hyphen before a number."""
-    return re.sub(r"(?<![\w-])-(?=\d)", "−", _esc(text, keep="\n\t"))
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", _text(text))
 
 
 def _class(*kinds: str) -> str:
@@ -63,7 +68,7 @@ def _sign(change: float) -> str:
 def _cell(head: str, text: str, sign: str = "", tag: str = "td") -> str:
     """Return a cell of a column; those of figures, whose heads are marked # or ~, are aligned to the right."""
     kinds = "n" * (head[:1] in ("#", "~")), "wide" * head.startswith("~"), "null" * (text == NOT_MEASURED), sign
-    return f"<{tag}{_class(*kinds)}>{_said(text)}</{tag[:2]}>"
+    return f"<{tag}{_class(*kinds)}>{(_said if kinds[0] else _text)(text)}</{tag[:2]}>"
 
 
 def _heads(*heads: str) -> str:
@@ -141,10 +146,10 @@ def _row(table: Table, row: TableRow, plot: _Plot | None, inner: str) -> str:
     elif inner:
         name = _folded(name, f'<div class="links">{inner}</div>')
     draw = row.draw or Draw()
-    name += f"<small>{_said(row.note)}</small>" * bool(row.note)
+    name += f"<small>{_text(row.note)}</small>" * bool(row.note)
     drawn = plot.cell(draw, f"{row.cells[0]}: {', '.join(filter(None, row.cells[1:]))}") if plot else ""
     if table.columns[1] == "baseline" and row.cells[1] == row.cells[2]:  # texts, shared by both sides
-        return f'<tr><th scope="row">{name}</th><td colspan="2">{_said(row.cells[1])}</td></tr>'
+        return f'<tr><th scope="row">{name}</th><td colspan="2">{_text(row.cells[1])}</td></tr>'
     cells = [_cell(head, cell, _sign(row.change) if head == "#difference" else "")
              for head, cell in zip(table.columns, row.cells, strict=True)]
     return f'<tr><th scope="row">{name}</th>{drawn}{"".join(cells[1:])}</tr>'
@@ -432,7 +437,7 @@ def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened 
                         for block in section.blocks)
         main += f'<section id="{section.key}"><h2>{_esc(section.heading)}</h2>{inner}</section>\n'
     lead = "".join(f"<p>{_said(said)}</p>" for said in story.lead)
-    lead += f'<p class="gate">{_said(sentence(story.gate))}</p>' * bool(story.gate)
+    lead += f'<p class="gate">{_text(sentence(story.gate))}</p>' * bool(story.gate)
     word = _said(story.verdict[:1].upper() + story.verdict[1:])
     allowed = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     return PAGE.format(

@@ -255,7 +255,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(marker.side_by_side("a b d", "a y d"), ("a b d", "a y d"))
 
     def test_long_output_is_cut_and_said(self):
-        self.assertEqual(page._shown("x" * 5000), "x" * 4000 + "… (1000 more characters are left out here)")
+        self.assertEqual(page._shown("x" * 5000), "x" * 4000 + "… (the rest is left out here)")
         self.assertEqual(page._shown({"text": "a\nb\x00"}), "a\nb\\x00")
 
     def pair(self, left, right, **case):

@@ -1,4 +1,4 @@
-/* Filters and sorts the cases of a page, and opens the case that the address names. Without it all cases are there. */
+/* Filters and sorts the cases of a page, and opens the case that the address names; they are there without it. */
 "use strict";
 (() => {
   const box = document.getElementById("all-cases");

@@ -3,9 +3,9 @@
     $ python3 report.py runs/comparison.json --runs runs/qwen-coder-v1.json runs/qwen-coder-v2.json \\
           --cases cases-robustness.json --html runs/comparison.html
 
-Sentences, tables and their order are those of words.py; here are their look, every trial of every case, and the change
+Sentences, tables and their order are those of words.py; here are their look, the trials of the cases, and the change
 word by word. page.html is the frame of the page, page.css its look; page.js filters and sorts the cases; without it
-all of them are shown as well.
+the same ones are shown.
 """
 
 import base64
@@ -237,8 +237,7 @@ def _shown(value: object) -> str:
     if isinstance(value, dict) and list(value) == ["text"]:
         value = value["text"]
     text = "" if value is None else clean(value, keep="\n\t")
-    more = len(text) - SHOWN_CHARACTERS
-    return f"{text[:SHOWN_CHARACTERS]}… ({more} more characters are left out here)" if more > 0 else text
+    return f"{text[:SHOWN_CHARACTERS]}… (the rest is left out here)" if len(text) > SHOWN_CHARACTERS else text
 
 
 def _address(case_id: str) -> str:
@@ -446,7 +445,7 @@ def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened 
 
 
 def html_report(comparison: dict[str, Any], pair: Pair | None = None) -> str:
-    """Return a comparison as one HTML page, with every trial of the pair that it was made from, and its settings."""
+    """Return a comparison as one HTML page, with the trials of the pair that it was made from, and its settings."""
     words, marker = Words(comparison, pair.manifests if pair else ()), _Marker()
     rows = _Panel(words, pair, marker)
     return story_html(words.story(), {"change": _change(words, marker), "cases": rows.tables()}, rows.opened)

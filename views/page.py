@@ -311,7 +311,8 @@ class _Panel:
 
     def opened(self, table: str, key: Any) -> str:
         """Return links to the cases of a source or slice, the worst first, while their budget lasts."""
-        cases = self.members.get(key, ()) if table in ("sources", "slices") and self.link_room > 0 else ()
+        opens = table in ("sources", "slices") and key is not None  # cases without a source are no one source
+        cases = self.members.get(key, ()) if opens and self.link_room > 0 else ()
         linked = list(islice((self.cases[case_id] for case_id in cases if case_id in self.cases), LINKED_CASES))
         links = ", ".join(f'<a href="#{_esc(_address(case.about.id))}"><bdi>{_esc(case.about.id)}</bdi></a> '
                           f'<span class="{_sign(case.change)}">{_said(case.cells[2])}</span>' for case in linked)
@@ -331,7 +332,8 @@ class _Panel:
         flags = ["worse" if change < 0 else "better" if change else "same"]
         flags += ["unsteady"] if seen and {"pass", "fail"} <= set(seen[1]) else []
         flags += ["incomplete"] if any("incomplete" in side for side in seen) else []
-        slices = escape("\n".join(clean(f"{tag}: {value}") for tag, value in about.tags))
+        slices = escape("\n".join(clean(f"{tag}: {value}") for tag, value in about.tags
+                                  if value in self.words.all["slices"].get(tag, ())))
         data = f'data-f="{" ".join(flags)}" data-d="{change:.4g}" data-t="{slices}" data-s="{_esc(about.source or "")}"'
         bar = (f'<rect class="{_sign(change)}" x="{50 + 50 * min(change / self.span, 0):.2f}%" y="9" '
                f'height="12" width="{50 * abs(change) / self.span:.2f}%"/>') * bool(change)

@@ -184,6 +184,11 @@ class PageTest(unittest.TestCase):
                             rf"<details><summary><bdi>{name}</bdi>", text)
             self.assertEqual((row[1], row[3], row[4]), (flags, "language: en", name))
 
+    def test_unsteady_are_the_cases_that_do_not_always_pass_as_the_policy_counts_them(self):
+        pair = self.pair([(1, 1, None)] * 2, [(1, 1, None), (None, 2, None)])
+        for missing, flags in (("zero", "same unsteady incomplete"), ("drop", "same incomplete")):
+            self.assertIn(f'data-f="{flags}"', page.html_report(sample() | {"cases": [], "missing": missing}, pair))
+
     def test_only_slices_of_the_comparison_are_to_be_filtered_by(self):
         pair = self.pair([(1, 1, None)], [(1, 1, None)], tags=(("language", "en"), ("uniq", "7"), ("language", "fr")))
         self.assertIn('data-t="language: en"', page.html_report(sample() | {"cases": []}, pair))

@@ -330,7 +330,7 @@ class _Panel:
             name, anchor = _folded(name, inner), ""
         seen = [[self.verdict(trial) for trial in side if trial] for side in list(zip(*trials, strict=True))[1:]]
         flags = ["worse" if change < 0 else "better" if change else "same"]
-        flags += ["unsteady"] if seen and {"pass", "fail"} <= set(seen[1]) else []
+        flags += ["unsteady"] if self.passes and {0, 1} <= {self.score(after) for *_, after in trials} else []
         flags += ["incomplete"] if any("incomplete" in side for side in seen) else []
         slices = escape("\n".join(clean(f"{tag}: {value}") for tag, value in about.tags
                                   if value in self.words.all["slices"].get(tag, ())))

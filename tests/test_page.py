@@ -7,7 +7,10 @@ The comparison and its run records are those of test_report.py.
 
 import base64
 import hashlib
+import json
 import re
+import shutil
+import subprocess
 import unittest
 from html import escape
 from html.parser import HTMLParser
@@ -79,6 +82,41 @@ class Page(HTMLParser):
 def numbers(text):
     """Return the numbers of a page's text, its minus signs read as such."""
     return [float(number) for number in re.findall(r"[-+]?\d+\.\d+|[-+]?\d+", text.replace("−", "-"))]
+
+
+# As much of a browser as page.js uses. cases: (id, name, flags) of each row; what it did is told as JSON.
+BROWSER = """
+const [script, total, hash, cases] = JSON.parse(require("fs").readFileSync(0));
+const made = [], scrolled = [], listeners = {};
+const node = (more) => ({ dataset: {}, options: [], value: "", append(...inside) { this.options = inside; },
+  setAttribute() {}, querySelector: () => null, ...more });
+const rows = cases.map(([id, name, flags]) => node({ id, hidden: false, tagName: "TR", textContent: name,
+  dataset: { f: flags, d: "0" }, querySelector: (asked) => asked === "th bdi" ? { textContent: name } : null,
+  closest() { return this; }, scrollIntoView() { scrolled.push(name); } }));
+const box = node({ dataset: { n: total }, querySelector: () => ({ before() {} }),
+  querySelectorAll: (asked) => asked.endsWith("tr[data-f]") ? rows : [] });
+global.document = { getElementById: (id) => id === "all-cases" ? box : rows.find((row) => row.id === id) || null,
+  createElement(tag) { made.push(node({ tag })); return made.at(-1); } };
+global.location = { hash, replace(address) { this.hash = address; listeners.hashchange(); } };
+global.addEventListener = (kind, listener) => { listeners[kind] = listener; };
+(0, eval)(script);
+const show = made.find((one) => one.tag === "select");
+const told = { show: show.options.map((one) => one.options[0]), address: location.hash, first: [...scrolled] };
+show.value = "worse";
+show.onchange();
+told.left = made.find((one) => one.tag === "output").textContent;
+listeners.click({ target: { closest: () => ({ hash: location.hash }) } });
+listeners.click({ target: { closest: () => ({ hash: "#elsewhere" }) } });
+console.log(JSON.stringify({ ...told, scrolled, hidden: rows.filter((row) => row.hidden).length }));
+"""
+
+
+def browsed(names, total, address="", flags=("same", "worse")):
+    """Return what page.js does on a page of cases of these names, opened at an address."""
+    cases = [(page._address(name), name, flag) for name, flag in zip(names, flags, strict=True)]
+    done = subprocess.run(["node", "-e", BROWSER], input=json.dumps([page.SCRIPT, total, address, cases]),
+                          capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 class PageTest(unittest.TestCase):
@@ -183,6 +221,16 @@ class PageTest(unittest.TestCase):
             row = re.search(rf'<tr data-f="([^"]*)" data-d="([^"]*)" data-t="([^"]*)" data-s="([^"]*)"><th scope="row">'
                             rf"<details><summary><bdi>{name}</bdi>", text)
             self.assertEqual((row[1], row[3], row[4]), (flags, "language: en", name))
+
+    @unittest.skipUnless(shutil.which("node"), "page.js needs a JavaScript engine")
+    def test_an_id_typed_as_it_is_opens_its_case_and_a_link_to_it_does_so_again(self):
+        for name, typed in (("a", "a"), ("gsm8k/12", "gsm8k/12"), ("x@|\\*'&", "x@|\\*'&"), ("50% a", "50%%20a"),
+                            ("a<b/c", "a%3Cb/c"), ("a%20b", "a%20b"), ("é:1", "%C3%A9:1"), ("100%ab", "100%ab")):
+            told = browsed([name, "b"], "2", f"#case-{typed}")
+            self.assertEqual((told["address"], told["first"]), (f"#{page._address(name)}", [name]))
+            self.assertEqual((told["scrolled"], told["hidden"]), ([name, name], 0), "hidden by a filter, then clicked")
+        told = browsed(["a", "b"], "2", "#case-c")
+        self.assertEqual((told["address"], told["scrolled"], told["hidden"]), ("#case-c", [], 1))
 
     def test_unsteady_are_the_cases_that_do_not_always_pass_as_the_policy_counts_them(self):
         pair = self.pair([(1, 1, None)] * 2, [(1, 1, None), (None, 2, None)])

@@ -79,10 +79,23 @@
     }
   }
 
+  /* Return the row of the case whose id somebody typed after "#case-" as it is; a browser escapes a part of it. */
+  function typed(hash) {
+    const plain = hash.replace(/(%[0-9a-f]{2})+/gi, (part) => {
+      try { return decodeURIComponent(part); } catch { return part; }
+    });
+    return cases.find(({ name }) => [hash, plain].includes(`case-${name}`))?.row;
+  }
+
   /* Open and show the case that the address names, whatever the filters hide. */
   function follow() {
-    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-    if (!target) return;
+    const hash = location.hash.slice(1);
+    const target = hash && document.getElementById(hash);
+    if (!target) {
+      const one = hash && typed(hash);
+      if (one) location.replace(`#${(one.id ? one : one.querySelector("[id]")).id}`); // which is followed in turn
+      return;
+    }
     const row = target.closest("tr[data-f]");
     if (row && row.hidden) {
       for (const { select } of [show, slice, source]) select.value = "";
@@ -106,5 +119,8 @@
     box.querySelector(".scroll").before(filters);
   }
   addEventListener("hashchange", follow);
+  addEventListener("click", (event) => { // on a link to what the address names already, which changes no hash
+    if (event.target.closest?.('a[href^="#"]')?.hash === location.hash) follow();
+  });
   follow();
 })();

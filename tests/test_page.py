@@ -223,6 +223,15 @@ class PageTest(unittest.TestCase):
             self.assertEqual((row[1], row[3], row[4]), (flags, "language: en", name))
 
     @unittest.skipUnless(shutil.which("node"), "page.js needs a JavaScript engine")
+    def test_a_filter_counts_what_is_shown_as_such(self):
+        self.assertIn('<div id="all-cases" data-n="7">', page.html_report(sample(), pair_of_runs()))
+        for total, show, left in (
+                ("2", ["all 2 cases", "worse (1)", "the same (1)"], "1 of 2 cases"),
+                ("7", ["2 shown of 7", "worse (1 shown)", "the same (1 shown)"], "1 of 2 shown cases")):
+            told = browsed(["a", "b"], total)
+            self.assertEqual((told["show"], told["left"]), (show, left))
+
+    @unittest.skipUnless(shutil.which("node"), "page.js needs a JavaScript engine")
     def test_an_id_typed_as_it_is_opens_its_case_and_a_link_to_it_does_so_again(self):
         for name, typed in (("a", "a"), ("gsm8k/12", "gsm8k/12"), ("x@|\\*'&", "x@|\\*'&"), ("50% a", "50%%20a"),
                             ("a<b/c", "a%3Cb/c"), ("a%20b", "a%20b"), ("é:1", "%C3%A9:1"), ("100%ab", "100%ab")):

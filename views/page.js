@@ -29,10 +29,13 @@
   const named = (names) => [...new Set(names)].sort().map((name) => [name, name]);
   const counted = (flag) => cases.filter((one) => one.flags.includes(flag)).length;
 
-  const show = choice("Show", [["", `all ${cases.length} cases`],
+  const total = box && Number(box.dataset.n);
+  const shown = total > cases.length ? " shown" : ""; // where the page does not hold them all
+
+  const show = choice("Show", [["", shown ? `${cases.length} shown of ${total}` : `all ${cases.length} cases`],
     ...[["worse", "worse"], ["better", "better"], ["same", "the same"], ["unsteady", "unsteady in the candidate"],
       ["incomplete", "with incomplete trials"]].filter(([flag]) => counted(flag))
-      .map(([flag, words]) => [flag, `${words} (${counted(flag)})`])], filter);
+      .map(([flag, words]) => [flag, `${words} (${counted(flag)}${shown})`])], filter);
   const slice = choice("Slice", [["", "all"], ...named(cases.flatMap((one) => one.slices))], filter);
   const source = choice("Source", [["", "all"], ...named(cases.map((one) => one.source).filter(Boolean))], filter);
   const search = element("input", { type: "search", oninput: filter });
@@ -60,7 +63,7 @@
     for (const table of box.querySelectorAll("details.same")) {
       if (asked && table.querySelector("tr[data-f]:not([hidden])")) table.open = true;
     }
-    count.textContent = left === cases.length ? "" : `${left} of ${cases.length} cases`;
+    count.textContent = left === cases.length ? "" : `${left} of ${cases.length}${shown} cases`;
   }
 
   const orders = {

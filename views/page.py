@@ -418,7 +418,7 @@ class _Panel:
             out += _folded(summary, inner, self.unchanged <= OPEN_UP_TO, "same")
         if self.room <= 0:
             out += "<p>To keep the page small, the last of these cases do not open; the runs hold their trials.</p>"
-        return f'<div id="all-cases">{out}</div>'
+        return f'<div id="all-cases" data-n="{self.words.overall["cases"] or 0}">{out}</div>'
 
 
 # === The whole ===

@@ -7,7 +7,10 @@ The comparison and its run records are those of test_report.py.
 
 import base64
 import hashlib
+import json
 import re
+import shutil
+import subprocess
 import unittest
 from html import escape
 from html.parser import HTMLParser
@@ -15,7 +18,7 @@ from unittest import mock
 
 from core import trials
 from views import page
-from views.words import Words
+from views.words import Words, scale_of
 from tests.test_report import CASES, bare, hostile, many_cases, pair_of_runs, sample, saved
 
 
@@ -81,6 +84,41 @@ def numbers(text):
     return [float(number) for number in re.findall(r"[-+]?\d+\.\d+|[-+]?\d+", text.replace("−", "-"))]
 
 
+# As much of a browser as page.js uses. cases: (id, name, flags) of each row; what it did is told as JSON.
+BROWSER = """
+const [script, total, hash, cases] = JSON.parse(require("fs").readFileSync(0));
+const made = [], scrolled = [], listeners = {};
+const node = (more) => ({ dataset: {}, options: [], value: "", append(...inside) { this.options = inside; },
+  setAttribute() {}, querySelector: () => null, ...more });
+const rows = cases.map(([id, name, flags]) => node({ id, hidden: false, tagName: "TR", textContent: name,
+  dataset: { f: flags, d: "0" }, querySelector: (asked) => asked === "th bdi" ? { textContent: name } : null,
+  closest() { return this; }, scrollIntoView() { scrolled.push(name); } }));
+const box = node({ dataset: { n: total }, querySelector: () => ({ before() {} }),
+  querySelectorAll: (asked) => asked.endsWith("tr[data-f]") ? rows : [] });
+global.document = { getElementById: (id) => id === "all-cases" ? box : rows.find((row) => row.id === id) || null,
+  createElement(tag) { made.push(node({ tag })); return made.at(-1); } };
+global.location = { hash, replace(address) { this.hash = address; listeners.hashchange(); } };
+global.addEventListener = (kind, listener) => { listeners[kind] = listener; };
+(0, eval)(script);
+const show = made.find((one) => one.tag === "select");
+const told = { show: show.options.map((one) => one.options[0]), address: location.hash, first: [...scrolled] };
+show.value = "worse";
+show.onchange();
+told.left = made.find((one) => one.tag === "output").textContent;
+listeners.click({ target: { closest: () => ({ hash: location.hash }) } });
+listeners.click({ target: { closest: () => ({ hash: "#elsewhere" }) } });
+console.log(JSON.stringify({ ...told, scrolled, hidden: rows.filter((row) => row.hidden).length }));
+"""
+
+
+def browsed(names, total, address="", flags=("same", "worse")):
+    """Return what page.js does on a page of cases of these names, opened at an address."""
+    cases = [(page._address(name), name, flag) for name, flag in zip(names, flags, strict=True)]
+    done = subprocess.run(["node", "-e", BROWSER], input=json.dumps([page.SCRIPT, total, address, cases]),
+                          capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
 class PageTest(unittest.TestCase):
     def check(self, text):
         """Return the page: well formed, references resolved, tables and drawings as a screen reader needs them."""
@@ -123,7 +161,7 @@ class PageTest(unittest.TestCase):
                          [[0.0123, 0.4639], [-0.0952, 0.4286]])
         self.assertEqual([row[0] for row in seen.table("Sources, worst first")[1:]],
                          ["refund" + "refund −0.3333", "advice" + "advice 0.0000",
-                          "(no source)" + "charged 0.0000", "late" + "late--es +0.6667, late 0.0000",
+                          "(no source)", "late" + "late--es +0.6667, late 0.0000",
                           "topics" + "topics +0.3333", "login" + "login +0.6667"])
         spans = [numbers(row[2].replace(" to ", " ")) for row in seen.table("95% intervals")[1:]]
         overall = sample()["overall"]
@@ -169,7 +207,7 @@ class PageTest(unittest.TestCase):
                                       "baseline: 2 fail, 1 pass; candidate: 3 pass",
                                       "baseline: 1 fail, 1 incomplete, 1 fail; candidate: 2 pass, 1 fail"])
         self.assertEqual(len(strips), len(CASES))
-        refund = seen.table("Changed cases, worst first")[1]
+        refund = seen.table("Changed cases")[1]
         self.assertEqual([numbers(cell) for cell in (*refund[2:4], *refund[5:])], [[1.0], [0.6667], [-0.3333], [1.0]])
         same = seen.table("Cases that did not change")
         self.assertEqual(same[1][2:4] + same[1][5:], ["1.0000", "1.0000", "0.0000", ""])
@@ -183,6 +221,53 @@ class PageTest(unittest.TestCase):
             row = re.search(rf'<tr data-f="([^"]*)" data-d="([^"]*)" data-t="([^"]*)" data-s="([^"]*)"><th scope="row">'
                             rf"<details><summary><bdi>{name}</bdi>", text)
             self.assertEqual((row[1], row[3], row[4]), (flags, "language: en", name))
+
+    @unittest.skipUnless(shutil.which("node"), "page.js needs a JavaScript engine")
+    def test_a_filter_counts_what_is_shown_as_such(self):
+        self.assertIn('<div id="all-cases" data-n="7">', page.html_report(sample(), pair_of_runs()))
+        for total, show, left in (
+                ("2", ["all 2 cases", "worse (1)", "the same (1)"], "1 of 2 cases"),
+                ("7", ["2 shown of 7", "worse (1 shown)", "the same (1 shown)"], "1 of 2 shown cases")):
+            told = browsed(["a", "b"], total)
+            self.assertEqual((told["show"], told["left"]), (show, left))
+
+    @unittest.skipUnless(shutil.which("node"), "page.js needs a JavaScript engine")
+    def test_an_id_typed_as_it_is_opens_its_case_and_a_link_to_it_does_so_again(self):
+        for name, typed in (("a", "a"), ("gsm8k/12", "gsm8k/12"), ("x@|\\*'&", "x@|\\*'&"), ("50% a", "50%%20a"),
+                            ("a<b/c", "a%3Cb/c"), ("a%20b", "a%20b"), ("é:1", "%C3%A9:1"), ("100%ab", "100%ab")):
+            told = browsed([name, "b"], "2", f"#case-{typed}")
+            self.assertEqual((told["address"], told["first"]), (f"#{page._address(name)}", [name]))
+            self.assertEqual((told["scrolled"], told["hidden"]), ([name, name], 0), "hidden by a filter, then clicked")
+        told = browsed(["a", "b"], "2", "#case-c")
+        self.assertEqual((told["address"], told["scrolled"], told["hidden"]), ("#case-c", [], 1))
+
+    def test_unsteady_are_the_cases_that_do_not_always_pass_as_the_policy_counts_them(self):
+        pair = self.pair([(1, 1, None)] * 2, [(1, 1, None), (None, 2, None)])
+        for missing, flags in (("zero", "same unsteady incomplete"), ("drop", "same incomplete")):
+            self.assertIn(f'data-f="{flags}"', page.html_report(sample() | {"cases": [], "missing": missing}, pair))
+
+    def test_only_slices_of_the_comparison_are_to_be_filtered_by(self):
+        pair = self.pair([(1, 1, None)], [(1, 1, None)], tags=(("language", "en"), ("uniq", "7"), ("language", "fr")))
+        self.assertIn('data-t="language: en"', page.html_report(sample() | {"cases": []}, pair))
+
+    def test_a_caption_says_no_order_that_sorting_makes_false(self):
+        captions = [table["caption"] for table in self.check(page.html_report(sample(), pair_of_runs())).tables]
+        self.assertLessEqual({"Changed cases", "Cases that did not change"}, set(captions))
+
+    def test_a_narrow_screen_shows_more_of_a_scale_than_its_zero(self):
+        for values, odd in (([-0.2, 0.33], 0), ([-0.2, 0.2], 2)):
+            head = page._Plot(scale_of(values), ()).head()
+            self.assertEqual((head.count('class="tick odd"'), head.count('class="tick')), (odd, 3 + odd), head)
+
+    def test_hyphens_that_a_user_typed_stay_and_figures_have_a_minus_sign(self):
+        rule = {"tag": "neg", "value": "-2", "cases": 1, "failed": [{"case_id": "-1", "passed": 0, "trials": 3}]}
+        text = page.html_report(sample() | {"must_pass": [rule], "score_range": [-5, 0],
+                                            "options": {"must_pass": ["neg=-2"]}})
+        seen = self.check(text)
+        self.assertIn("ust pass neg=-2: 1 of 1 case did not: -1 0 of 3", re.search('class="gate">(.*?)</p>', text)[1])
+        self.assertIn(["score range", "[-5, 0]"], seen.table("All that decides"))
+        self.assertIn(["options must pass", '["neg=-2"]'], seen.table("All that decides"))
+        self.assertIn("−0.3333", text)
 
     def test_a_pair_that_differs_is_tinted_incomplete_like_failed(self):
         text = page.html_report(sample(), pair_of_runs())
@@ -236,7 +321,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(marker.side_by_side("a b d", "a y d"), ("a b d", "a y d"))
 
     def test_long_output_is_cut_and_said(self):
-        self.assertEqual(page._shown("x" * 5000), "x" * 4000 + "… (1000 more characters are left out here)")
+        self.assertEqual(page._shown("x" * 5000), "x" * 4000 + "… (the rest is left out here)")
         self.assertEqual(page._shown({"text": "a\nb\x00"}), "a\nb\\x00")
 
     def pair(self, left, right, **case):

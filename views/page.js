@@ -1,4 +1,4 @@
-/* Filters and sorts the cases of a page, and opens the case that the address names. Without it all cases are there. */
+/* Filters and sorts the cases of a page, and opens the case that the address names; they are there without it. */
 "use strict";
 (() => {
   const box = document.getElementById("all-cases");
@@ -29,10 +29,13 @@
   const named = (names) => [...new Set(names)].sort().map((name) => [name, name]);
   const counted = (flag) => cases.filter((one) => one.flags.includes(flag)).length;
 
-  const show = choice("Show", [["", `all ${cases.length} cases`],
+  const total = box && Number(box.dataset.n);
+  const shown = total > cases.length ? " shown" : ""; // where the page does not hold them all
+
+  const show = choice("Show", [["", shown ? `${cases.length} shown of ${total}` : `all ${cases.length} cases`],
     ...[["worse", "worse"], ["better", "better"], ["same", "the same"], ["unsteady", "unsteady in the candidate"],
       ["incomplete", "with incomplete trials"]].filter(([flag]) => counted(flag))
-      .map(([flag, words]) => [flag, `${words} (${counted(flag)})`])], filter);
+      .map(([flag, words]) => [flag, `${words} (${counted(flag)}${shown})`])], filter);
   const slice = choice("Slice", [["", "all"], ...named(cases.flatMap((one) => one.slices))], filter);
   const source = choice("Source", [["", "all"], ...named(cases.map((one) => one.source).filter(Boolean))], filter);
   const search = element("input", { type: "search", oninput: filter });
@@ -60,7 +63,7 @@
     for (const table of box.querySelectorAll("details.same")) {
       if (asked && table.querySelector("tr[data-f]:not([hidden])")) table.open = true;
     }
-    count.textContent = left === cases.length ? "" : `${left} of ${cases.length} cases`;
+    count.textContent = left === cases.length ? "" : `${left} of ${cases.length}${shown} cases`;
   }
 
   const orders = {
@@ -79,10 +82,23 @@
     }
   }
 
+  /* Return the row of the case whose id somebody typed after "#case-" as it is; a browser escapes a part of it. */
+  function typed(hash) {
+    const plain = hash.replace(/(%[0-9a-f]{2})+/gi, (part) => {
+      try { return decodeURIComponent(part); } catch { return part; }
+    });
+    return cases.find(({ name }) => [hash, plain].includes(`case-${name}`))?.row;
+  }
+
   /* Open and show the case that the address names, whatever the filters hide. */
   function follow() {
-    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-    if (!target) return;
+    const hash = location.hash.slice(1);
+    const target = hash && document.getElementById(hash);
+    if (!target) {
+      const one = hash && typed(hash);
+      if (one) location.replace(`#${(one.id ? one : one.querySelector("[id]")).id}`); // which is followed in turn
+      return;
+    }
     const row = target.closest("tr[data-f]");
     if (row && row.hidden) {
       for (const { select } of [show, slice, source]) select.value = "";
@@ -106,5 +122,8 @@
     box.querySelector(".scroll").before(filters);
   }
   addEventListener("hashchange", follow);
+  addEventListener("click", (event) => { // on a link to what the address names already, which changes no hash
+    if (event.target.closest?.('a[href^="#"]')?.hash === location.hash) follow();
+  });
   follow();
 })();

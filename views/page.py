@@ -3,9 +3,9 @@
     $ python3 report.py runs/comparison.json --runs runs/qwen-coder-v1.json runs/qwen-coder-v2.json \\
           --cases cases-robustness.json --html runs/comparison.html
 
-Sentences, tables and their order are those of words.py; here are their look, every trial of every case, and the change
+Sentences, tables and their order are those of words.py; here are their look, the trials of the cases, and the change
 word by word. page.html is the frame of the page, page.css its look; page.js filters and sorts the cases; without it
-all of them are shown as well.
+the same ones are shown.
 """
 
 import base64
@@ -46,9 +46,14 @@ def _esc(value: object, keep: str = "") -> str:
     return escape(clean(value, keep))
 
 
+def _text(text: str) -> str:
+    """Return a text that may hold what a user typed: its hyphens stay, so that it can be copied."""
+    return _esc(text, keep="\n\t")
+
+
 def _said(text: str) -> str:
     """Return a sentence or figure, with a minus sign in place of the hyphen before a number."""
-    return re.sub(r"(?<![\w-])-(?=\d)", "−", _esc(text, keep="\n\t"))
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", _text(text))
 
 
 def _class(*kinds: str) -> str:
@@ -63,7 +68,7 @@ def _sign(change: float) -> str:
 def _cell(head: str, text: str, sign: str = "", tag: str = "td") -> str:
     """Return a cell of a column; those of figures, whose heads are marked # or ~, are aligned to the right."""
     kinds = "n" * (head[:1] in ("#", "~")), "wide" * head.startswith("~"), "null" * (text == NOT_MEASURED), sign
-    return f"<{tag}{_class(*kinds)}>{_said(text)}</{tag[:2]}>"
+    return f"<{tag}{_class(*kinds)}>{(_said if kinds[0] else _text)(text)}</{tag[:2]}>"
 
 
 def _heads(*heads: str) -> str:
@@ -102,9 +107,11 @@ class _Plot:
     def head(self) -> str:
         """Return the head of the column: which way is better, and the ticks with their labels."""
         ticks = self.scale.ticks()
+        places = [round(tick / self.scale.step) for tick, _ in ticks]
+        odd = any(place and place % 2 == 0 for place in places)  # else a narrow screen would show the 0 alone
         drawn = '<text x="0" y="11">← worse</text><text class="end" x="100%" y="11">better →</text>' + "".join(
-            f'<text class="tick{" odd" * (round(tick / self.scale.step) % 2)}" x="{self.at(tick)}" y="27">'
-            f"{_said(label)}</text>" for tick, label in ticks)
+            f'<text class="tick{" odd" * (odd and place % 2)}" x="{self.at(tick)}" y="27">{_said(label)}</text>'
+            for place, (tick, label) in zip(places, ticks, strict=True))
         return (f'<th scope="col" class="plot"><svg class="fill" role="img"><title>Scale from {ticks[0][1]} to '
                 f'{ticks[-1][1]}, candidate minus baseline</title>{drawn}</svg></th>')
 
@@ -139,10 +146,10 @@ def _row(table: Table, row: TableRow, plot: _Plot | None, inner: str) -> str:
     elif inner:
         name = _folded(name, f'<div class="links">{inner}</div>')
     draw = row.draw or Draw()
-    name += f"<small>{_said(row.note)}</small>" * bool(row.note)
+    name += f"<small>{_text(row.note)}</small>" * bool(row.note)
     drawn = plot.cell(draw, f"{row.cells[0]}: {', '.join(filter(None, row.cells[1:]))}") if plot else ""
     if table.columns[1] == "baseline" and row.cells[1] == row.cells[2]:  # texts, shared by both sides
-        return f'<tr><th scope="row">{name}</th><td colspan="2">{_said(row.cells[1])}</td></tr>'
+        return f'<tr><th scope="row">{name}</th><td colspan="2">{_text(row.cells[1])}</td></tr>'
     cells = [_cell(head, cell, _sign(row.change) if head == "#difference" else "")
              for head, cell in zip(table.columns, row.cells, strict=True)]
     return f'<tr><th scope="row">{name}</th>{drawn}{"".join(cells[1:])}</tr>'
@@ -230,8 +237,7 @@ def _shown(value: object) -> str:
     if isinstance(value, dict) and list(value) == ["text"]:
         value = value["text"]
     text = "" if value is None else clean(value, keep="\n\t")
-    more = len(text) - SHOWN_CHARACTERS
-    return f"{text[:SHOWN_CHARACTERS]}… ({more} more characters are left out here)" if more > 0 else text
+    return f"{text[:SHOWN_CHARACTERS]}… (the rest is left out here)" if len(text) > SHOWN_CHARACTERS else text
 
 
 def _address(case_id: str) -> str:
@@ -305,7 +311,8 @@ class _Panel:
 
     def opened(self, table: str, key: Any) -> str:
         """Return links to the cases of a source or slice, the worst first, while their budget lasts."""
-        cases = self.members.get(key, ()) if table in ("sources", "slices") and self.link_room > 0 else ()
+        opens = table in ("sources", "slices") and key is not None  # cases without a source are no one source
+        cases = self.members.get(key, ()) if opens and self.link_room > 0 else ()
         linked = list(islice((self.cases[case_id] for case_id in cases if case_id in self.cases), LINKED_CASES))
         links = ", ".join(f'<a href="#{_esc(_address(case.about.id))}"><bdi>{_esc(case.about.id)}</bdi></a> '
                           f'<span class="{_sign(case.change)}">{_said(case.cells[2])}</span>' for case in linked)
@@ -323,9 +330,10 @@ class _Panel:
             name, anchor = _folded(name, inner), ""
         seen = [[self.verdict(trial) for trial in side if trial] for side in list(zip(*trials, strict=True))[1:]]
         flags = ["worse" if change < 0 else "better" if change else "same"]
-        flags += ["unsteady"] if seen and {"pass", "fail"} <= set(seen[1]) else []
+        flags += ["unsteady"] if self.passes and {0, 1} <= {self.score(after) for *_, after in trials} else []
         flags += ["incomplete"] if any("incomplete" in side for side in seen) else []
-        slices = escape("\n".join(clean(f"{tag}: {value}") for tag, value in about.tags))
+        slices = escape("\n".join(clean(f"{tag}: {value}") for tag, value in about.tags
+                                  if value in self.words.all["slices"].get(tag, ())))
         data = f'data-f="{" ".join(flags)}" data-d="{change:.4g}" data-t="{slices}" data-s="{_esc(about.source or "")}"'
         bar = (f'<rect class="{_sign(change)}" x="{50 + 50 * min(change / self.span, 0):.2f}%" y="9" '
                f'height="12" width="{50 * abs(change) / self.span:.2f}%"/>') * bool(change)
@@ -400,17 +408,17 @@ class _Panel:
         legend = (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a pair that "
                   "differs is tinted. Open a case to read it." if self.at_hand else "A comparison does not hold the "
                   "trials themselves: compare.py --html, or report.py with --runs, shows them here.")
-        changed = self.table("Changed cases, worst first", self.changed)
+        changed = self.table("Changed cases", self.changed)
         out = f'<p class="legend">{legend}</p>{changed}{_left_out(self.between)}'
         if self.same:
-            inner = self.table("Cases that did not change, in file order", self.same)
+            inner = self.table("Cases that did not change", self.same)
             hidden = self.unchanged - len(self.same)
             inner += f"<p>{hidden} more are left out here.</p>" * bool(hidden)
             summary = f"{count_of(self.unchanged, 'case')} that did not change"
             out += _folded(summary, inner, self.unchanged <= OPEN_UP_TO, "same")
         if self.room <= 0:
             out += "<p>To keep the page small, the last of these cases do not open; the runs hold their trials.</p>"
-        return f'<div id="all-cases">{out}</div>'
+        return f'<div id="all-cases" data-n="{self.words.overall["cases"] or 0}">{out}</div>'
 
 
 # === The whole ===
@@ -430,7 +438,7 @@ def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened 
                         for block in section.blocks)
         main += f'<section id="{section.key}"><h2>{_esc(section.heading)}</h2>{inner}</section>\n'
     lead = "".join(f"<p>{_said(said)}</p>" for said in story.lead)
-    lead += f'<p class="gate">{_said(sentence(story.gate))}</p>' * bool(story.gate)
+    lead += f'<p class="gate">{_text(sentence(story.gate))}</p>' * bool(story.gate)
     word = _said(story.verdict[:1].upper() + story.verdict[1:])
     allowed = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     return PAGE.format(
@@ -439,7 +447,7 @@ def story_html(story: Story, made: dict[str, str] | None = None, opened: Opened 
 
 
 def html_report(comparison: dict[str, Any], pair: Pair | None = None) -> str:
-    """Return a comparison as one HTML page, with every trial of the pair that it was made from, and its settings."""
+    """Return a comparison as one HTML page, with the trials of the pair that it was made from, and its settings."""
     words, marker = Words(comparison, pair.manifests if pair else ()), _Marker()
     rows = _Panel(words, pair, marker)
     made = {"change": _change(words, marker), "cases": rows.tables()}

@@ -377,7 +377,8 @@ class Recorder(NamedTuple):
                 raise
             words = (f"{len(writer.rows)} of {len(writer.attempts)} trials are kept in {writer.path}; "
                      f"go on with the same command{f', --log {writer.path}' if writer.moved else ''} and --resume"
-                     if os.path.exists(writer.path) else "nothing of it is kept")
+                     + ", or remove that log" * (not writer.rows) if os.path.exists(writer.path) else
+                     "nothing of it is kept")
             if isinstance(stopped, RunError):
                 raise RunError(f"{stopped}; {words}") from stopped.__cause__
             print_stderr(f"stopped: {words}")

@@ -91,9 +91,7 @@ class LogWriter(files.Appender):
         try:
             logs.refuse_run_difference(log.header, header, (self.path, "this command"))
         except RunError as error:
-            first = log.header["trials"]
-            extend = f", or finish it with --trials {first} --resume and then extend it" * (first < header["trials"])
-            raise RunError(f"{error}{extend}") from None
+            raise RunError(f"{error}{self._way_on(log)}") from None
         ours = {(case.id, trial) for case, trial in self.attempts}
         for number, row in zip(log.lines, log.rows, strict=True):
             if (row["case_id"], row["trial"]) not in ours:
@@ -102,12 +100,30 @@ class LogWriter(files.Appender):
         self.rows, self.sealed = log.rows, log.end is not None and not self.first
         return len(lines)
 
+    def kept(self) -> bool:
+        """Tell whether the file still holds all that was recorded."""
+        with contextlib.suppress(RunError):
+            return files.read_bytes(self.path, len(self.data)) == self.data
+        return False
+
+    def _way_on(self, log: logs.Log) -> str:
+        """Return what can be done with a log of which only the number of trials, or the task, is another."""
+        theirs, ours = (json.loads(json.dumps(header)) for header in (log.header, self.header))
+        for key, words in (("trials", ", or finish it with --trials {} --resume and then extend it"),
+                           ("task", "; where it is whole, harness.py replay --task-changed grades it as it is")):
+            with contextlib.suppress(RunError):
+                logs.refuse_run_difference(theirs | {key: ours[key]}, ours, ("", ""))
+                if key != "trials" or theirs[key] < ours[key]:
+                    return words.format(theirs[key])
+        return ""
+
     def add(self, value: dict[str, Any]) -> None:
         """Write one line and wait until the disk has it; raise RunError where it has not, or the log is not ours alone.
 
         Where somebody removed the log, cut it or wrote to it, all that was recorded is saved in another file, this line
         included, and so is every line after it, and each raises RunError: what is under way is kept, no more is begun.
         """
+        why = ""
         try:
             why = "" if self.moved else self.changed(value["type"] == "end")
             if why:
@@ -377,8 +393,7 @@ class Recorder(NamedTuple):
                 raise
             words = (f"{len(writer.rows)} of {len(writer.attempts)} trials are kept in {writer.path}; "
                      f"go on with the same command{f', --log {writer.path}' if writer.moved else ''} and --resume"
-                     + ", or remove that log" * (not writer.rows) if os.path.exists(writer.path) else
-                     "nothing of it is kept")
+                     + ", or remove that log" * (not writer.rows) if writer.kept() else "nothing of it is kept")
             if isinstance(stopped, RunError):
                 raise RunError(f"{stopped}; {words}") from stopped.__cause__
             print_stderr(f"stopped: {words}")
@@ -470,11 +485,14 @@ def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
         k, n = shard_of(log.header["shard"])
         print(files.line_of(f"wrote {args.log}, shard {k}/{n}; join all {n} with harness.py replay"))
         return
-    run = harness.replay([log], case_set, task)
     try:
-        harness.save(run, args.out, args.log)
+        harness.save(harness.replay([log], case_set, task), args.out, args.log)
     except RunError as error:
         raise RunError(f"{error}; {args.log} is whole: make its record with harness.py replay") from None
+    except Exception as error:
+        error.add_note(f"{args.log} is whole: once the task is mended, make its record with harness.py replay "
+                       "--task-changed")
+        raise
 
 
 def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.time,

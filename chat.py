@@ -38,8 +38,8 @@ TIMEOUT_S, LOOK_TIMEOUT_S = 300.0, 10.0  # for a whole reply: of the model, of t
 LARGEST_REPLY = 16_000_000  # bytes
 PRICES = ("price_in", "price_out")  # options: USD for a million tokens read, written
 FIXED = ("model", "messages", "stream", "n", "seed")  # the recorder decides on them
-LATER = {408, 425, 429}  # the same request may go through later
-BUSY = {500, 502, 503, 504, 507, *range(520, 530)}  # so it may, but for the words below, which refuse it for good
+LATER = {408, 425, 429}  # the same request may go through later, whatever is said of it
+BUSY = {500, 502, 503, 504, 507, *range(520, 530)}  # it may, unless the words below refuse it and no pause is named
 REFUSED = re.compile(
     r"validation|invalid_request|literal_error|[a-z]+_(format|tokens)\b|"
     r"(invalid|unsupported|unknown|unexpected) (\S+ )?(argument|field|format|schema|option|parameter|value)\b", re.I)

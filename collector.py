@@ -284,16 +284,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 def open_server(args: argparse.Namespace) -> Collector:
     """Return a server of the log and address that the options name; raise RunError where that cannot be."""
-    token, (low, high) = os.environ.get("TRIAL_TOKEN", "").strip(), args.score_range
+    token = os.environ.get("TRIAL_TOKEN", "").strip()
     if not token and os.environ.get("TRIAL_TOKEN"):
         raise RunError("TRIAL_TOKEN is blank; set it to a secret, or take it out of the environment")
-    if low >= high:
-        raise RunError("--score-range: LOW is below HIGH; correct it")
     if not token and args.host not in LOOPBACK:
         raise RunError(f"{args.host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or keep 127.0.0.1")
     if not token.isprintable():  # bytes that are no text come as halves of characters
         raise RunError("TRIAL_TOKEN holds what no HTTP header can carry; set it to printable text")
-    log = TrialLog(args.log, (low, high), args.ignore_input)
+    log = TrialLog(args.log, tuple(args.score_range), args.ignore_input)
     try:
         return Collector(args.host, args.port, log, token)
     except (OSError, OverflowError, UnicodeError) as error:  # the last two: for a port, a name that cannot be one
@@ -302,7 +300,10 @@ def open_server(args: argparse.Namespace) -> Collector:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    args = build_parser().parse_args(argv)
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    if not args.score_range[0] < args.score_range[1]:
+        parser.error("--score-range: LOW is below HIGH")
     with open_server(args) as server:
         # shutdown() waits for the loop that the signal interrupts, hence the thread.
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())

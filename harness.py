@@ -158,8 +158,9 @@ def check_cases(case_set: CaseSet, task: Task, where: str) -> None:
             try:
                 task.check_expected(case.expected)
             except ValueError as error:
+                other = "answer_task" if task.name != "answer_task" else "your own"
                 raise CaseError(f"{where}: case {case.id!r}: expected is {error}; correct it for {task.name}, or name "
-                                "another task with --task (answer_task for what convert.py cases made)") from None
+                                f"another task with --task, such as {other}") from None
 
 
 def _source(name: str) -> bytes:
@@ -531,13 +532,19 @@ def _record_pieces(path: str) -> Iterator[tuple[str, Any]]:
         kind = describe(head(file), path)[0]
         if kind == "a log":
             raise RunError(f"{path} is a log; make its run record {advice}")
-        if kind != "a run record":
+        if kind not in ("a run record", "JSON of another kind"):  # of which the manifest may come late
             raise refusal(path, "a run record", f"make one {advice}", head(file))
-        text = Json(file, path, STRICT)
-        if text.next() != "{":
+        first, text = head(file), Json(file, path, STRICT)
+        if kind == "a run record" and text.next() != "{":
             raise RunError(f"{path}: not an object; give one run record a file")
-        for keys, value in text.pieces([("results",)]):
-            yield keys[0], value
+        there = False
+        for (key, *_), value in text.pieces([("results",)]) if text.next() == "{" else ():
+            if key == "results" and text.met[key,] != "[":
+                raise RunError(f"{path}: results is {value!r:.60}, not a list; correct the file")
+            there = there or key == "manifest"
+            yield key, value
+        if not there:
+            raise refusal(path, "a run record", f"make one {advice}", first)
         text.end()
 
 
@@ -580,26 +587,29 @@ def checked_rows(record: dict[str, Any], where: str, case_set: CaseSet | None) -
     seeds: dict[str, dict[int, int | None]] = {}  # by case and trial
     sound = set[tuple[Any, ...]]()  # keys and kinds of values of rows that were checked: others like them need not be
     if "results" not in record:
-        raise RunError(f"{where}: results is missing; replay the log again")
+        raise RunError(f"{where}: results is missing, or empty; replay the log again")
     for number, row in enumerate(record["results"], start=1):
         here = f"{where}: result {number}"
         shape = (*row, *map(type, row.values())) if isinstance(row, dict) else ()
         if shape not in sound:
             check_outcome(row, ROW, here)
-            sound |= set() if "error" in row else {shape}  # an error has fields of its own
+            if "error" not in row:  # which has fields of its own
+                sound.add(shape)
         case_id, trial, seed = row["case_id"], row["trial"], row.get("seed")
-        if cases is None or case_id in cases:
-            _check_verdict(row, cases[case_id] if cases else None, manifest, here)
+        if cases is not None and case_id not in cases:
+            raise RunError(f"{where}: case {case_id!r} trial {trial} is not of this run; replay the whole log again")
+        _check_verdict(row, cases[case_id] if cases else None, manifest, here)
         there = seeds.setdefault(case_id, {})
         if trial in there:
             raise RunError(f"{here}: case {case_id!r} trial {trial} is recorded twice; replay the log again")
         there[trial] = seed
         count_trial(summary, row)
         yield row
-    check_trials(seeds, cases or seeds, manifest["trials"], where)
+    check_trials(seeds, seeds if cases is None else cases, manifest["trials"], where)
     for case_id, there in seeds.items():
-        [(seed, count)] = Counter(there.values()).most_common(1)
-        if seed is not None and count > 1:
+        known = Counter(seed for seed in there.values() if seed is not None)
+        seed, count = known.most_common(1)[0] if known else (None, 0)
+        if count > 1:
             raise RunError(f"{where}: case {case_id!r} has seed {seed} in two trials; replay the log again")
     check_fields(record, {"summary": TABLE}, where)
     if record["summary"] != summary:

@@ -28,6 +28,7 @@ from core.trials import SIDES, Pair, Side, Trial, trial_numbers
 LUCK_TRIALS = 4                # fewer show too little of whether trials of different cases move together
 LUCK_RATIO, LUCK_P = 2, 0.01   # beyond, they do
 NOTHING_DECLARED = Limits()
+NOT_THERE = ...                # the answer of a trial that a case lacks
 ALIKE_BY_CHANCE = 0.05         # pairs of trial numbers expected to agree everywhere; fewer, and agreeing is no chance
 
 
@@ -246,15 +247,16 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     """
     numbers = trial_numbers(pair.baseline)
     trials = 1 + max(number for case in {tuple(case) for case in numbers} for number in case)
-    columns: list[list[Any]] = [[None] * 2 * len(numbers) for _ in range(trials)]    # None: a trial that is not there
+    columns: list[list[Any]] = [[NOT_THERE] * 2 * len(numbers) for _ in range(trials)]
     for at, side in enumerate(pair.sides):
         for i, (of_case, case) in enumerate(zip(numbers, side.trials, strict=True)):
             for number, trial in zip(of_case, case, strict=True):
                 columns[number][2 * i + at] = trial.score if trial.output is None else trial.output
-    lacking, groups = any(None in column for column in columns), dict[tuple[Any, ...], list[int]]()
-    for number, column in enumerate(map(tuple, columns)):
-        like = [other for other in groups if all(map(_agree, column, other))] if lacking else [column]
-        groups.setdefault((like or [column])[0], []).append(number)
+    lacking, groups = any(NOT_THERE in column for column in columns), dict[tuple[Any, ...], list[int]]()
+    for number, column in enumerate(columns):
+        like = [first for first, group in groups.items() if all(
+            all(map(_agree, column, columns[member])) for member in group)] if lacking else []
+        groups.setdefault(like[0] if like else tuple(column), []).append(number)
     if len(groups) < trials:
         answers = list(zip(*columns, strict=True))             # baseline and candidate of the first case, of the next
         chances = map(_agreeing, answers[::2], answers[1::2])
@@ -264,12 +266,12 @@ def alike_trials(pair: Pair) -> list[list[int]]:
 
 
 def _agree(one: Any, other: Any) -> bool:
-    return one == other or one is None or other is None
+    return one == other or one is NOT_THERE or other is NOT_THERE
 
 
 def _agreeing(before: Sequence[Any], after: Sequence[Any]) -> float:
     """Return how many of the pairs of trials that a case has give the same answers on both sides; 1 where none does."""
-    there = Counter(both for both in zip(before, after, strict=True) if None not in both)
+    there = Counter(both for both in zip(before, after, strict=True) if NOT_THERE not in both)
     count = there.total()
     return sum(n * (n - 1) for n in there.values()) / (count * (count - 1) or 1) or 1
 

@@ -285,8 +285,8 @@ def measure_figures(data: Data) -> Record:
 
 def _means(side: Side, name: str) -> dict[int, float]:
     """Return the mean of a measure over the trials of each case that have it, by the number of the case."""
-    place = trials.MEASURES.index(name)
-    measured = ([value for trial in case if (value := trial.measures[place]) is not None] for case in side.trials)
+    measured = ([value for trial in case if (value := getattr(trial.measures, name)) is not None]
+                for case in side.trials)
     return {i: math.fsum(values) / len(values) for i, values in enumerate(measured) if values}
 
 

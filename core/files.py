@@ -403,20 +403,24 @@ class Appender:
 
     def leave(self) -> None:
         """Go on in a new file that holds all of `data`, and name it in `path`; raise OSError where none can be made."""
-        new, made = -1, ""
-        for folder in (os.path.dirname(self.path) or ".", None):  # the first may be gone, or full: then a temporary one
-            try:
-                new, made = tempfile.mkstemp(".saved", f"{os.path.basename(self.path)}.", folder)
-                _write_all(new, self.data)
-                break
-            except OSError:
-                if made:
-                    os.unlink(made)
-                if folder is None:
-                    raise
+        try:
+            new, made = self._saved(os.path.dirname(self.path) or ".")
+        except OSError:  # the folder is gone, or full
+            new, made = self._saved(None)
         os.close(self._file)
         self._file, self.path = new, made
         _sync_folder(self.path)
+
+    def _saved(self, folder: str | None) -> tuple[int, str]:
+        """Return a new file that holds all of `data`, in a folder or None for a temporary one, and its path."""
+        new, made = tempfile.mkstemp(".saved", f"{os.path.basename(self.path)}.", folder)
+        try:
+            _write_all(new, self.data)
+        except OSError:
+            os.close(new)
+            os.unlink(made)
+            raise
+        return new, made
 
     def close(self) -> None:
         os.close(self._file)

@@ -45,7 +45,7 @@ class Log:
         self.lines: list[int] = []  # the line number of each row
         self.changed: dict[str, Any] | None = None  # the line that says that another model answered
         self.end: dict[str, Any] | None = None
-        self.sealed = 0  # how many lines a log had before it was extended
+        self.lines_before = 0  # how many lines it had before it was extended
 
 
 def trial_seed(trial: int, case_id: str = "", rule: str = SEED_RULES[0]) -> int:
@@ -130,6 +130,7 @@ def parse_log(data: bytes, where: str) -> Log:
             log.lines.append(number)
         else:
             _add_mark(log, value, here, before.hexdigest())
+            log.lines_before = log.lines_before if log.end or log.changed else number - 1
         before.update(line + b"\n")
     return log
 
@@ -159,7 +160,7 @@ def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
         check_fields(value, {"trials": WHOLE}, where)
         before = log.header["trials"]
         log.header |= {"trials": value["trials"], "extended": [*log.header.get("extended", []), before]}
-        log.end, log.sealed = None, int(where.rpartition(":")[2]) - 1
+        log.end = None
     elif log.end:
         raise RunError(f"{where}: a line after the end line; {CHANGED}")
     elif kind == "changed":
@@ -189,7 +190,8 @@ def read_log(path: str) -> Log:
 def refuse_changed_log(log: Log, path: str) -> None:
     """Raise RunError where a log says that another model answered under way."""
     if log.changed:
-        sound = f"; the log before it was extended is sound: its first {log.sealed} lines" * bool(log.sealed)
+        sound = f"; the log before it was extended is sound: its first {log.lines_before} lines" * bool(
+            log.lines_before)
         try:
             refuse_changed(log.header, log.changed, path)
         except RunError as error:

@@ -55,7 +55,7 @@ def opened(path: str) -> Iterator[TextIO]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise RunError(f"{path}: damaged ({error}); pack the file again") from None
     except OSError as error:
-        raise RunError(f"cannot read {path}: {error.strerror}; give a file that can be read") from None
+        raise RunError(f"cannot read {path or repr(path)}: {error.strerror}; give a file that can be read") from None
 
 
 def head(text: TextIO) -> bytes:
@@ -70,7 +70,7 @@ class Json:
     def __init__(self, file: TextIO, path: str, decoder: json.JSONDecoder = LENIENT):
         self.file, self.path, self.decoder = file, path, decoder
         self.text, self.at, self.line = "", 0, 1  # line: of the first character of text
-        self.met = set[tuple[str, ...]]()  # of the paths inside, those that were there
+        self.met: dict[tuple[str, ...], str] = {}  # of the paths inside, those that were there, and how they began
 
     def where(self) -> str:
         return f"{self.path}:{self.line + self.text.count(chr(10), 0, self.at)}"
@@ -131,16 +131,17 @@ class Json:
         """
         mark = self.next()
         if keys in inside:
-            self.met.add(keys)
+            self.met[keys] = mark
         if keys in inside and mark == "[" or mark == "{" and any(path[:len(keys)] == keys for path in inside):
             end, names = self._mark(mark) and {"[": "]", "{": "}"}[mark], set[str]()
             while self.next() != end:
                 if mark == "[":
                     yield keys, self.value()
                 else:
-                    where, name = self.where(), str(self.value())
+                    name = str(self.value())
                     if name in names:
-                        raise RunError(f"{where}: the key {name!r:.60} is duplicated in one object; correct the file")
+                        raise RunError(f"{self.where()}: the key {name!r:.60} is duplicated in one object; correct "
+                                       "the file")
                     names.add(name)
                     self._mark(":")
                     yield from self.pieces(inside, (*keys, name))

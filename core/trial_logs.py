@@ -24,8 +24,8 @@ from core.files import RunError, decode, parse_json, read_bytes, refusal
 from core.kinds import HEAD, describe
 from core.texts import Json, unpacked
 from core.trials import (
-    LARGEST, MEASURES, SIDES, ComparedCase, Pair, Score, Side, Trial, kept_text, listed, note_of, score_places,
-    seed_note)
+    LARGEST, MEASURES, SIDES, ComparedCase, Measures, Pair, Score, Side, Trial, kept_text, listed, note_of,
+    score_places, seed_note)
 from harness import SYSTEM_FIELDS
 
 FACTS = ("cluster", "tags", "input", "input_sha256")  # what a row says of its case, not of its trial
@@ -86,7 +86,7 @@ def _row(row: object, score_range: tuple[Score, Score]) -> Row:
         raise RunError(f"no {'task_id' if task_id is None else 'config'}; name the case and the system")
     reason = _reason(row.get("error"))
     score = None if reason else _score(row, score_range)
-    measures = tuple([_measure(row.get(name), name) for name in MEASURES])
+    measures = Measures(*[_measure(row.get(name), name) for name in MEASURES])
     cluster = _text(row, "cluster", numbers=True)
     facts = (cluster and cluster.strip(), _tags(row.get("tags")), kept_text(row.get("input")) or None,
              _text(row, "input_sha256"))
@@ -187,7 +187,7 @@ def _seed(row: dict[str, Any]) -> int | str | None:
 
 def _measure(value: Any, name: str) -> float | None:
     if value is None or type(value) in (int, float) and abs(value) <= LARGEST:
-        return value and float(value)
+        return None if value is None else float(value)
     raise RunError(f"{name} {value!r:.60} is not a number up to 1e100; write one, or null for not measured")
 
 
@@ -423,7 +423,7 @@ class _Rows:
 
 def _looks(text: str) -> str:
     """Return a text without what nobody sees, its blanks alike and its letters composed in one way."""
-    text = " ".join(unicodedata.normalize("NFC", text).split())
+    text = re.sub(r"[^\S\r\n]", " ", unicodedata.normalize("NFC", text).strip())
     return text if text.isprintable() else "".join(filter(str.isprintable, text))  # most are, and long ones take long
 
 

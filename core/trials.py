@@ -27,10 +27,8 @@ Score = int | Fraction
 Cases = tuple[int, ...]  # some cases of a Pair, by their place in it, ascending
 
 SIDES = ("baseline", "candidate")
-MEASURES = ("cost_usd", "latency_s", "tokens")
 ABSENT = "missing"  # the reason of the trial that stands for a case without any
 SCORES = {"pass": 1, "fail": 0, "incomplete": None}  # of a verdict
-UNMEASURED = None, None, None
 KEPT_LENGTH = 20_000  # characters of a text that are kept for the page
 SHOWN = 5  # names that a message lists before it counts the rest
 LARGEST = 10**100  # of a score or measure: a variance of larger ones is beyond any float
@@ -38,12 +36,21 @@ MOST_VALUES = 50  # of a tag that makes slices
 _SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
+class Measures(NamedTuple):
+    cost_usd: float | None = None
+    latency_s: float | None = None
+    tokens: float | None = None
+
+
+MEASURES = Measures._fields
+
+
 class Trial(NamedTuple):
     seed: int | str | None
     score: Score | None  # None: there was nothing to score, and reason says why
     reason: str | None = None
     output: str | None = None  # as kept_text() keeps it
-    measures: tuple[float | None, ...] = UNMEASURED  # in the order of MEASURES
+    measures: Measures = Measures()
     at: str | None = None
     explanation: str | None = None  # what the graders said about the score, or why there was no answer to grade
 
@@ -115,13 +122,16 @@ def shown_places(low: Score, high: Score) -> int:
 def kept_text(value: object) -> str | None:
     """Return an input or output as text: a text as it is, None for None, else JSON with sorted keys.
 
-    Of one longer than KEPT_LENGTH come so many characters, then its length and sha256: other texts stay other texts.
+    Of an object that holds only a "text" comes this text. Of one longer than KEPT_LENGTH come so many characters, then
+    its length and sha256: other texts stay other texts.
 
     >>> kept_text({"b": 1, "a": "é"}), kept_text("x" * 20_001)[19_998:20_040]
     ('{"a": "é", "b": 1}', 'xx… (20001 characters, sha256 991b716ebf85')
     """
     if value is None:
         return None
+    if isinstance(value, dict) and list(value) == ["text"]:
+        return kept_text(value["text"])
     text = value if isinstance(value, str) else _SORTED.encode(value)
     if len(text) <= KEPT_LENGTH:
         return text
@@ -187,7 +197,7 @@ def _run(record: dict[str, Any], before: Sequence[_Run], case_set: CaseSet, name
     cases: dict[str, dict[int, Trial]] = {case.id: {} for case in case_set.of(manifest["splits"])}
     nanoseconds, tokens, known, served = 0, 0, dict[Any, Any](), set[str]()
     for row in harness.checked_rows(record, name, case_set):
-        cases.setdefault(row["case_id"], {})[row["trial"]] = _record_trial(row, known)
+        cases[row["case_id"]][row["trial"]] = _record_trial(row, known)
         served.add(served_by(row))
         took, count = (row["metadata"].get(field) for field in ("eval_duration", "eval_count"))
         if all(type(value) is int and 0 < value < 2**63 for value in (took, count)):
@@ -211,9 +221,9 @@ def _record_trial(row: dict[str, Any], known: dict[Any, Any]) -> Trial:
     """Return the trial of a row. Of known, the seeds and outputs so far, it shares those that are the same."""
     score, seed, output = SCORES[row["verdict"]], row.get("seed"), kept_text(row.get("output"))
     reason = row["error"]["type"] if "error" in row else "UngradableOutput"
-    measures = map(harness.measures(row).__getitem__, MEASURES)
+    measures = Measures(**{name: _amount(value) for name, value in harness.measures(row).items()})
     return Trial(known.setdefault(seed, seed), score, reason if score is None else None,
-                 known.setdefault(output, output), tuple([_amount(value) for value in measures]), row.get("at"),
+                 known.setdefault(output, output), measures, row.get("at"),
                  _graders_text(tuple(row["graders"].items())) or _why_incomplete(row))
 
 
@@ -389,7 +399,8 @@ def trial_numbers(side: Side) -> list[Sequence[int]]:
     seeds = [tuple([trial.seed for trial in case]) for case in side.trials]
     kinds = set(seeds)
     known = {seed for case in kinds for seed in case}
-    if len(kinds) == 1 or None in known or len(known) >= 2 * max(map(len, kinds)):
+    shared = len(known) < min(sum(map(len, seeds)), 2 * max(map(len, kinds)))
+    if len(kinds) == 1 or None in known or not shared:
         return [range(len(case)) for case in seeds]
     in_order = sorted(known, key=lambda seed: (isinstance(seed, str), seed))
     numbers = {seed: number for number, seed in enumerate(in_order)}

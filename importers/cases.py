@@ -54,7 +54,9 @@ def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, A
         try:
             value = parse_json(value, f"{where}: {args.expected}")
         except RunError as error:
-            raise RunError(f"{error}: of {args.grader} a cell is JSON, such as [\"a\", \"b\"]") from None
+            example = {"any_of": '["a", "b"]', "json": '{"field": "a"}', "number": "3.5"}[args.grader]
+            reason = str(error).rpartition(";")[0]
+            raise RunError(f"{reason}; of {args.grader} a cell is JSON, such as {example}") from None
     whole = isinstance(value, dict) and args.grader in value and args.grader != "json"  # with its flags
     expected = value if whole else {args.grader: value}
     try:
@@ -95,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         raise RunError(f"{args.table}: no row; give a table with a row a case")
     name = os.path.splitext(os.path.basename(args.table))[0]
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # whatever a terminal shows: it goes to a file
+        sys.stdout.reconfigure(encoding="utf-8", errors=sys.stdout.errors)  # it goes to a file, not to a terminal
     print(json.dumps({"name": name, "version": "1", "cases": cases}, indent=1, ensure_ascii=False))
     return 0
 

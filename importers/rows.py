@@ -52,6 +52,11 @@ class Sample(NamedTuple):
     measures: Mapping[str, float | None] = {}
 
 
+def twice(where: str, config: str, before: str) -> RunError:
+    return RunError(f"{where}: this trial of {config!r} is also in {before}; give each log once, number the runs of "
+                    "one system with --run N, and name those of two systems: NAME=FILE")
+
+
 class Rows:
     """The rows of one conversion, held back until all inputs are read: half a log must not look like a whole one."""
 
@@ -113,8 +118,7 @@ class Rows:
         checked = check_row(row, where, (-10**400, 10**400))  # whoever compares says what a score can be
         number = self._number(own, checked.config, sample)
         if (before := self._places.setdefault((checked.config, number, seed), where)) is not where:
-            raise RunError(f"{where}: this trial of {config!r} is also in {before}; give each log once, number "
-                           "the runs of one system with --run N, and name those of two systems: NAME=FILE")
+            raise twice(where, config, before)
         kept = {key: value for key, value in row.items() if key == "score" or value is not None and key != "task_id"}
         self.file.write(f"{number} {json_line(kept)}")
         self._take_tags(number, sample)
@@ -176,6 +180,7 @@ class Rows:
                                + " ".join(f"{shlex.quote(word)}=NUMBER" for word in self._unread))
             self.notes[f"{words}; --map WORD=NUMBER makes one a score"] = self._unread.total()
         cases = self._names()
+        self._refuse_twice(cases)
         heads, tails = [json.dumps({"task_id": name})[:-1] for name in cases], self._tails(cases)
         self.file.seek(0)
         for line in self.file:
@@ -191,6 +196,13 @@ class Rows:
             print_stderr(f"note: no tags, for {reason}: {listed(names, 20)}")
         for config, count in Counter(config for config, _, _ in self._places).items():
             print_stderr(f"note: trials of config {config!r}: {count}")
+
+    def _refuse_twice(self, names: Sequence[int | str]) -> None:
+        """Raise RunError where two trials, of cases that are told apart by what is graded, have all in common else."""
+        there: dict[tuple[str, int | str, int | str], str] = {}
+        for (config, case, seed), where in self._places.items():
+            if (before := there.setdefault((config, names[case], seed), where)) != where:
+                raise twice(where, config, before)
 
     def _names(self) -> list[int | str]:
         """Return the name of each case: its own id, or the first words of what it asks and a digest.

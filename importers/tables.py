@@ -57,8 +57,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             continue
         given, trial, asked = (pick(row, name, row) for name in (args.score, args.trial, args.input))
         error = pick(row, args.error)
-        if args.error not in rows.named:  # JSON may leave it out where nothing failed
-            rows.named[args.error] = not all(isinstance(cell, str) for cell in row.values())
+        rows.named.setdefault(args.error, not isinstance(row, Cells))  # JSON may leave it out where nothing failed
         for name, value in ((args.score, error or given), (args.trial, trial), (not args.id and args.input, asked)):
             if name and value is row:
                 lists = [f"; if {key!r} is the list of rows: --rows {key}" for key in row if pick(row, f"{key}.0")]
@@ -109,6 +108,10 @@ def read_table(path: str, keys: Sequence[str] | None = None,
             yield from read_csv(file, path, max(DELIMITERS, key=first.count))
 
 
+class Cells(dict[str, str]):
+    """A row of a CSV, which has all of its columns."""
+
+
 def read_csv(file: TextIO, path: str, delimiter: str) -> Iterator[tuple[str, dict[str, Any]]]:
     csv.field_size_limit(2**27)  # an answer kept in a column may be longer than the usual 128 KiB
     reader = csv.reader(file, delimiter=delimiter, strict=True)
@@ -119,7 +122,7 @@ def read_csv(file: TextIO, path: str, delimiter: str) -> Iterator[tuple[str, dic
             if len(cells) != len(header):
                 raise RunError(f"{path}:{reader.line_num}: {len(cells)} cells, but {len(header)} columns; correct the "
                                "line")
-            yield f"{path}:{reader.line_num}", dict(zip(names, cells, strict=True))
+            yield f"{path}:{reader.line_num}", Cells(zip(names, cells, strict=True))
     except csv.Error as error:
         wrong = f"{error}; correct the quotes" if "new-line" not in str(error) else (
             "a carriage return without a line feed; quote that cell, or save the table with line feeds")

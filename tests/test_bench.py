@@ -33,7 +33,7 @@ from unittest import mock
 
 import bench
 import chat  # noqa: F401 (once, not anew in each test that puts back sys.modules)
-from core import logs, trials
+from core import files, logs, trials
 import harness
 import model_triage  # noqa: F401
 import triage_task  # noqa: F401
@@ -812,6 +812,22 @@ class ChangedTest(Folder):
         self.assert_refused(result, "was written to by somebody else while it was recorded, and cannot be saved "
                             "elsewhere: No space left on device", "2 of 9 trials are kept")
         self.assertTrue(self.bytes().endswith(b'\n{"half'))
+
+    def test_a_full_disk_where_the_log_was_and_elsewhere_leaves_no_part_of_a_file(self):
+        def full(descriptor, data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        system = System(lambda number, unit: number == 4 and os.unlink(self.log))
+        write = files._write_all
+        with mock.patch.object(files, "_write_all", lambda at, data: (full if len(data) > 900 else write)(at, data)), \
+                mock.patch.object(tempfile, "tempdir", self.folder):
+            result = self.record(system=system)
+        self.assert_refused(result, "No space left on device", "nothing of it is kept")
+        self.assertEqual([name for name in os.listdir(self.folder) if name.endswith(".saved")], [])
+
+    def test_a_log_that_cannot_be_looked_at_is_one_error(self):
+        with mock.patch.object(bench.LogWriter, "changed", side_effect=OSError(errno.EIO, "Input/output error")):
+            self.assert_refused(self.record(), "cannot write", "Input/output error")
 
     def test_a_working_folder_that_was_removed_leaves_them_there_too_or_says_that_nothing_is_kept(self):
         here = os.getcwd()

@@ -84,6 +84,12 @@ class CasesTest(unittest.TestCase):
         self.assertEqual(json.loads(made.stdout.decode())["cases"][0]["input"]["text"],
                          "¿Dónde está mi café? \U0001f600")
 
+    def test_half_a_character_is_written_as_an_escape(self):
+        path = self.save('{"id": "1", "text": "a\\ud800", "label": "b"}\n', "t.jsonl")
+        made = subprocess.run([sys.executable, os.path.join(HERE, "convert.py"), "cases", path, *OPTIONS],
+                              stdout=subprocess.PIPE, check=True)
+        self.assertIn(b"a\\ud800", made.stdout)
+
     def test_graders_take_text_or_json_cells(self):
         for grader, cell, expected in (("contains", "a b", "a b"), ("matches", "^a", "^a"), ("number", "2.5", 2.5),
                                        ("any_of", '"[""a"", ""b""]"', ["a", "b"]),

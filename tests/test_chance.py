@@ -256,6 +256,20 @@ class SharedLuckTest(unittest.TestCase):
             self.assertEqual(found, chance.shared_luck(all_lack, paired))
             self.assertEqual((found["trials"], found["withheld"]), (6, True))
 
+    def test_a_trial_without_an_answer_is_not_alike_to_one_with(self):
+        rng = random.Random(4)
+        scores = [[[int(rng.random() < 0.5)] * 2 + [int(rng.random() < 0.5)] for _ in range(20)] for _ in range(2)]
+        self.assertEqual(chance.alike_trials(made_pair(*scores)), [[0, 1], [2]])
+        for case in scores[1][:8]:
+            case[0] = None
+        self.assertEqual(chance.alike_trials(made_pair(*scores)), [[0], [1], [2]])
+
+    def test_one_that_is_lacking_does_not_join_two_that_differ(self):
+        answers = [[0, 1, 1, i % 2] for i in range(12)]
+        alike = [[f"{i} {t if t == 3 else 0} {t * (i == 9)}" for t in range(4)] for i in range(12)]
+        pair = made_pair([[0] * 4] * 12, answers, outputs=lambda name, i, t: alike[i][t])
+        self.assertEqual(chance.alike_trials(without(pair, (9, 0))), [[0, 1], [2], [3]])
+
     def test_seeds_of_case_and_trial_go_by_their_place(self):
         scores = [[int((i * t) % 3 == 0) for t in range(5)] for i in range(20)]
         shared = made_pair(scores, scores[::-1])

@@ -1,5 +1,6 @@
 """Does the collector keep each row it said yes to, exactly once, whatever happens to it?"""
 
+import contextlib
 import errno
 import http.client
 import io
@@ -255,7 +256,9 @@ class ServerTest(CollectorTest):
             self.assertIn("set TRIAL_TOKEN", self.refused_start("--host", host))
         self.assertIn("TRIAL_TOKEN is blank", self.refused_start(token=" "))  # who set it meant it to be wanted
         for low, high in ((1, 0), (0, 0)):
-            self.assertIn("LOW is below HIGH", self.refused_start("--score-range", str(low), str(high)))
+            with self.assertRaises(SystemExit) as stopped, contextlib.redirect_stderr(io.StringIO()):
+                collector.main(["--log", self.log, "--score-range", str(low), str(high)])
+            self.assertEqual(stopped.exception.code, 2)
         self.assertFalse(os.path.exists(self.log))
         for listed in ("[1]\n", "\ufeff \n[\n{}]\n"):
             with open(self.log, "w") as file:

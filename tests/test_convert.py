@@ -424,6 +424,17 @@ class InspectTest(ConvertTest):
         self.refused("inspect-0.3.46.eval: sample 'add', epoch 1: this trial of 'mockllm/model' is also in "
                      f"inspect-0.3.46.eval: sample 'add', epoch 1; {ONCE}", "inspect", path, path)
 
+    def test_a_trial_that_is_there_twice_under_other_targets_is_refused(self):
+        paths = []
+        for name, target in (("one", "a"), ("two", "b")):
+            paths.append(os.path.join(self.folder, f"{name}.jsonl"))
+            with open(paths[-1], "w") as file:
+                file.write(json.dumps({"doc_id": 0, "doc": {"q": "x"}, "target": target, "acc": 1.0, "filter": "none",
+                                       "resps": [["x"]], "filtered_resps": ["x"]}) + "\n")
+        self.refused("two.jsonl:1: this trial of 'm' is also in one.jsonl:1; give each log once, number the runs of "
+                     "one system with --run N, and name those of two systems: NAME=FILE",
+                     "lm-eval", *paths, "--config", "m", "--metric", "acc")
+
     def test_cases_of_two_tasks_are_kept_apart(self):
         header, samples = inspect_log(("a", 1, "C"), (1, 1, "I"))
         header["eval"]["task"] = "u"

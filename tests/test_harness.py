@@ -979,6 +979,41 @@ class RecordTest(FolderTest):
             self.assertEqual(harness.read_record("record.json"), self.good)
             self.assertEqual(self.command("check", "record.json", "--cases", "cases.json")[0], 0)
 
+    def test_a_record_may_be_longer_than_what_tells_its_kind(self):
+        self.good["results"][0]["metadata"] = {"x": "y" * 100_000}
+        self.save("record.json", json.dumps(self.good, sort_keys=True))
+        self.assertEqual(harness.read_record("record.json"), self.good)
+        self.save("record.json", json.dumps({"results": self.good["results"], **self.good}))
+        self.assertEqual(harness.read_record("record.json"), self.good)
+        self.save("record.json", json.dumps({"results": self.good["results"], "other": 1}))
+        with self.assertRaisesRegex(RunError, "record.json is JSON of another kind, not a run record; make one"):
+            harness.read_record("record.json")
+
+    def test_rows_are_a_list(self):
+        for results, says in (({"0": self.good["results"][0]}, "results is {"), ("abc", "results is 'abc', not a list"),
+                              (None, "results is None, not a list"), ([], "results is missing, or empty")):
+            self.refuse(says, lambda record, results=results: record.update(results=results))
+
+    def test_rows_of_cases_that_the_set_lacks_are_refused_whatever_they_hold(self):
+        for changed in ({}, {"verdict": "bogus"}, {"graders": {"a": [1]}}):
+            self.refuse("case 'zz' trial 1 is not of this run",
+                        lambda record, changed=changed: record["results"][0].update(case_id="zz", **changed))
+        record = copy.deepcopy(self.good)
+        record["manifest"]["splits"] = ["heldout"]
+        for row in record["results"]:
+            row["split"] = "heldout"
+        with self.assertRaisesRegex(RunError, "is not of this run"):
+            harness.check_record(record, "x", harness.load_cases("cases.json"))
+
+    def test_a_seed_in_two_trials_is_seen_beside_others_without(self):
+        for row in self.good["results"]:
+            row["seed"] = None
+        self.good["results"][1]["seed"] = 5
+        self.assertEqual(len(list(harness.checked_rows(self.good, "x", None))), 6)
+        self.good["results"][0]["seed"] = 5
+        with self.assertRaisesRegex(RunError, "case 'a' has seed 5 in two trials"):
+            list(harness.checked_rows(self.good, "x", None))
+
     def test_a_row_is_held_only_until_the_next_is_asked_for(self):
         class Watched(dict):
             def __del__(self):

@@ -493,6 +493,12 @@ class TruthTest(unittest.TestCase):
             self.assertIn(said, text)
             self.assertEqual("described alike" in text, given == manifests[:1] * 2)
 
+    def test_of_a_prompt_of_many_lines_those_that_differ_are_shown(self):
+        manifests = [{"settings": {"prompt": f"Sort it.\n{line}\nEnd."}} for line in ("One word.", "Two words.")]
+        story = Words(sample(), manifests).story()
+        self.assertIn("  settings prompt:\n    - One word.\n    + Two words.\n", story_text(story))
+        self.assertIn("- settings prompt:<br>- One word.<br>+ Two words.\n", story_markdown(story))
+
     def test_a_comparison_of_the_first_version_draws_no_cases_as_sources(self):
         old = {key: value for key, value in sample().items() if key != "sources"} | {"comparison_version": "1"}
         for values in old["slices"].values():

@@ -189,6 +189,7 @@ class OneRowTest(unittest.TestCase):
     def test_input_and_output_are_kept_and_those_too_long_in_part(self):
         for given, asked, output in ((..., None, None), (None, None, None), ("", None, ""), ("q", "q", "q"),
                                      ({"b": 1, "a": [2]}, '{"a": [2], "b": 1}', '{"a": [2], "b": 1}'),
+                                     ({"text": "l\n"}, "l\n", "l\n"),
                                      (0.5, "0.5", "0.5"), ("\ud800", "\ud800", "\ud800")):
             row = self.row(input=given, output=given)
             self.assertEqual((row.facts[2], row.trial.output), (asked, output))
@@ -668,7 +669,7 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(pair.cases, [trials.ComparedCase("b", "s", (("lang", "en"), ("variant", "typo")), {}, {}),
                                       trials.ComparedCase("a", None, (), {}, {})])
         self.assertEqual(pair.baseline.trials[0], [
-            Trial(1001, None, "TruncatedReply", None, trials.UNMEASURED, "now", 'cut\n{"reply": "{"}'),
+            Trial(1001, None, "TruncatedReply", None, trials.Measures(), "now", 'cut\n{"reply": "{"}'),
             Trial(1002, 1, None, '{"x": 1}', (None, 0.5, 34.0), "now", "x passes")])
         self.assertEqual([[trial.score for trial in row] for row in pair.candidate.trials], [[0, 1], [1, 1]])
         self.assertEqual(" ".join(pair.baseline.description), "name version mode model prompt tools index")
@@ -701,7 +702,7 @@ class RecordsTest(unittest.TestCase):
         record["results"][-1]["metadata"] = {"tokens": "7", "latency_s": True, "cost_usd": None}
         pair = trials.from_records((record, record), self.case_set)
         self.assertEqual([trial.measures for trial in pair.baseline.trials[1]],
-                         [trials.UNMEASURED, (0.001, 0.25, 7.0)])
+                         [trials.Measures(), (0.001, 0.25, 7.0)])
 
     def test_other_servers_loose_seeds_and_added_trials_are_told(self):
         def notes(one, other):

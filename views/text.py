@@ -92,9 +92,14 @@ def is_figures(head: str) -> bool:
     return head.startswith(("#", "~"))
 
 
-def texts_line(row: TableRow) -> str:
-    """Return a row of texts as a line: one value where both sides share it."""
-    return f"{row.cells[0]}: {' -> '.join(dict.fromkeys(filter(None, row.cells[1:])))}"
+def texts_lines(row: TableRow) -> list[str]:
+    """Return a row of texts as a line, one value where both sides share it; of long texts the lines that differ."""
+    name, *texts = row.cells
+    before, after = (text.splitlines() for text in texts)
+    if before != after and max(len(before), len(after)) > 1:
+        return [f"{name}:", *(f"- {line}" for line in before if line not in after),
+                *(f"+ {line}" for line in after if line not in before)]
+    return [f"{name}: {' -> '.join(dict.fromkeys(filter(None, texts)))}"]
 
 
 # === Terminal ===
@@ -147,7 +152,10 @@ class _Screen:
         """Add a table with its notes; one of texts becomes lines."""
         if not any(map(is_figures, table.columns)):
             for row in table.rows:
-                self.say(texts_line(row), rest="    ")
+                line, *more = texts_lines(row)
+                self.say(line, rest="    ")
+                for line in more:
+                    self.say(line, "    ", "      ")
         elif table.rows:
             self.grid(story, table)
         if table.folded:
@@ -270,7 +278,7 @@ def _md_table(table: Table, most: int) -> list[str]:
     first, left_out, last = ends_of([row for row in table.rows if any(row.cells[1:])], most, table.left_out)
     rows = [*first, *last]
     if not any(map(is_figures, table.columns)):
-        lines = [f"- {_md(texts_line(row))}" for row in rows]
+        lines = [f"- {'<br>'.join(map(_md, texts_lines(row)))}" for row in rows]
     else:
         kept = fitting(table.columns, [row.cells for row in rows[:200]], MARKDOWN_WIDTH)
         heads = [table.columns[i] for i in kept]

@@ -212,8 +212,7 @@ def decision(worlds: Worlds, limits: Limits, has_sources: bool, failed: list[str
         "gate": limits.gate, "gate_met": held and not failed if gated else None,
     }
     record["gate_contradicted"] = record["gate_met"] is False and (bool(failed) or contradicted(worlds, limits))
-    of_seen = found if worlds == alone(seen) else [claim for claim in CLAIMS if holds(claim, alone(seen), limits)]
-    record |= _numbers_needed(seen, limits, of_seen[0] if of_seen else "undecided")
+    record |= _numbers_needed(seen, limits, record["verdict"])
     record["reason"] = None if found else why_not(record, "not worse" if limits.margin else None)
     reasons = []
     if failed:
@@ -338,15 +337,14 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
     """Return "sources_needed", for the claim of safety, and "groups_needed", for the verdict of endless sources.
 
     The claim of safety is "equivalent" where that is the gate, else "not worse"; None without a margin, and where the
-    difference seen lies beyond it. groups_needed, at the spread seen and with 80% power, is None once what was seen has
-    that verdict, and where no number would do: the difference lies on a limit, or between zero and the gain wanted
-    without a margin, or a single source shows no spread.
+    difference seen lies beyond it. groups_needed, at the spread seen and with 80% power, is None once it has that
+    verdict, and where no number would do: the difference lies on a limit, or a single source shows no spread.
     """
     difference = Fraction(sum(total for _, total in seen.groups), sum(n for n, _ in seen.groups) * seen.unit)
     final, gap = _in_the_end(difference, limits)
     found: Record = {"groups_needed": None, "sources_needed": limits.margin and _sources_needed(
         "equivalent" if limits.gate == "equivalent" else "not worse", seen, limits) or None}
-    if verdict == final or not gap or len(seen.groups) < 2 or final in CLAIMS[2:] and not limits.margin:
+    if verdict == final or not gap or len(seen.groups) < 2:
         return found
     alpha = limits.equivalence_alpha if final == "equivalent" else limits.alpha
     reach = sum(t_quantile(float(share), len(seen.groups) - 1) for share in (1 - alpha, POWER))

@@ -479,8 +479,11 @@ class TruthTest(unittest.TestCase):
 
     def test_how_many_sources_would_decide_is_said_unless_the_reason_says_it(self):
         decision = {"verdict": "undecided", "groups_needed": 99, "sources_needed": 60, "margin": 0.05}
-        for low, said in ((-0.2, True), (-0.05, True), (-0.01, False)):
-            lead = " ".join(self.said(decision=decision | {"interval": [low, 0.2]}).lead())
+        for changed, said in (({"interval": [-0.2, 0.2]}, True), ({"interval": [-0.05, 0.2]}, True),
+                              ({"interval": [-0.01, 0.2]}, False), ({"interval": [-0.3, -0.06]}, False),
+                              ({"interval": [-0.1, 0.2], "margin": 0, "min_gain": 0.1}, True),
+                              ({"interval": [-0.1, 0.5], "margin": 0, "min_gain": 0.3}, False)):
+            lead = " ".join(self.said(decision=decision | changed).lead())
             self.assertEqual("About 99 sources would decide" in lead, said)
 
     def test_without_records_nothing_is_said_of_settings(self):

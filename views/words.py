@@ -332,8 +332,7 @@ class Words:
             yield f"With one more {unit} that loses (or gains) all it can, it would be {self.span(one_more)}."
         if filled := decision["interval_with_missing_filled"]:
             yield f"With what is missing counted against the candidate, then for it: {self.span(filled)}."
-        beyond = not decision["sources_needed"] or not self.interval or self.interval[0] <= -self.margin
-        if self.verdict == "undecided" and decision["groups_needed"] and beyond:  # else the reason says how many
+        if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; there "
                    f"{'is' if self.units == 1 else 'are'} {self.units}.")
         if also := [claim for claim in decision["claims"] if claim != self.verdict]:
@@ -342,6 +341,13 @@ class Words:
                               decision["among"] and f"one of {decision['among']} candidates", by=" and "):
             yield (f"Declared: {declared}, so the interval is at level {self.level}; that takes "
                    f"{count_of(decision['sources_for_level'], unit)} or more.")
+
+    def more_would_decide(self) -> bool:
+        """Tell whether more sources like those seen would decide, and no other sentence says how many."""
+        low, high = self.interval or (-math.inf, math.inf)
+        missing = low > self.gain or high < -self.margin  # it is what bars the claim
+        between = not self.margin and 0 <= (self.difference or 0) <= self.gain  # without a margin none claims that
+        return not missing and not between and (not self.decision["sources_needed"] or low <= -self.margin)
 
     def gate(self) -> str:
         """Return whether gate and must-pass are met, and why not; empty without either."""

@@ -108,7 +108,7 @@ class LogWriter(files.Appender):
 
     def _way_on(self, log: logs.Log) -> str:
         """Return what can be done with a log of which only the number of trials, or the task, is another."""
-        theirs, ours = (json.loads(json.dumps(header)) for header in (log.header, self.header))
+        theirs, ours = log.header, self.header
         for key, words in (("trials", ", or finish it with --trials {} --resume and then extend it"),
                            ("task", "; where it is whole, harness.py replay --task-changed grades it as it is")):
             with contextlib.suppress(RunError):

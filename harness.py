@@ -532,19 +532,19 @@ def _record_pieces(path: str) -> Iterator[tuple[str, Any]]:
         kind = describe(head(file), path)[0]
         if kind == "a log":
             raise RunError(f"{path} is a log; make its run record {advice}")
+        other = refusal(path, "a run record", f"make one {advice}", head(file))
         if kind not in ("a run record", "JSON of another kind"):  # of which the manifest may come late
-            raise refusal(path, "a run record", f"make one {advice}", head(file))
-        first, text = head(file), Json(file, path, STRICT)
-        if kind == "a run record" and text.next() != "{":
-            raise RunError(f"{path}: not an object; give one run record a file")
-        there = False
-        for (key, *_), value in text.pieces([("results",)]) if text.next() == "{" else ():
+            raise other
+        text, there = Json(file, path, STRICT), False
+        if text.next() != "{":
+            raise RunError(f"{path}: not an object; give one run record a file") if kind == "a run record" else other
+        for (key, *_), value in text.pieces([("results",)]):
             if key == "results" and text.met[key,] != "[":
                 raise RunError(f"{path}: results is {value!r:.60}, not a list; correct the file")
             there = there or key == "manifest"
             yield key, value
         if not there:
-            raise refusal(path, "a run record", f"make one {advice}", first)
+            raise other
         text.end()
 
 

@@ -642,7 +642,12 @@ def refuse_unlike_manifests(manifests: Sequence[dict[str, Any]], names: Sequence
     """Raise RunError, by name and value, unless two runs had one case set, task, graders, splits, number of trials."""
     alike = ("case_set", "task", "graders", "splits", "trials")
     one, other = ({field: manifest[field] for field in alike} for manifest in manifests)
-    refuse_difference(one, other, names)
+    try:
+        refuse_difference(one, other, names)
+    except RunError as error:
+        only_trials = one | {"trials": other["trials"]} == other
+        more = f", or extend the shorter run: bench.py --trials {max(one['trials'], other['trials'])} --resume"
+        raise RunError(f"{error}{more * only_trials}") from None
 
 
 # === What a record says in any server's words ===

@@ -304,7 +304,8 @@ class RefusalTest(unittest.TestCase):
                             cases=self.cases._replace(sha256="3" * 64))
 
     def test_another_trial_count(self):
-        self.assert_refused(lambda record: record.update(run(self.cases, {"a": [1], "b": [0]})), "trials", "2", "1")
+        self.assert_refused(lambda record: record.update(run(self.cases, {"a": [1], "b": [0]})), "trials", "2", "1",
+                            "or extend the shorter run: bench.py --trials 2 --resume")
 
     def test_trials_missing_twice_or_under_other_seeds(self):
         for change, *words in (

@@ -42,7 +42,7 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pa
     """Return the comparison's run records, None where none are named; raise RunError where it was made from others."""
     if not args.runs:
         return None
-    pair = trials.from_records(map(harness.read_record, args.runs), harness.load_cases(args.cases), args.runs)
+    pair = trials.from_records(map(harness.open_record, args.runs), harness.load_cases(args.cases), args.runs)
     made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
     stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in words.SIDES]
     if (pair.case_set, made_from) != (comparison["case_set"], stated):

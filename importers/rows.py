@@ -235,8 +235,7 @@ class Rows:
             for name in tags_of:
                 values = [set(map(str, tags[name])) for tags in shared.values() if name in tags]
                 if not repeats(values):
-                    counts = Counter(value for case in values for value in case)
-                    many = 2 * sum(any(counts[value] > 1 for value in case) for case in values) >= len(values)
+                    many = len(set().union(*values)) > MOST_VALUES
                     why = f"they have more than {MOST_VALUES} values" if many else "their values hardly repeat"
                     self._unfit.setdefault(f"{why} (--tag NAME makes one)", {})[name] = None
         for unfit in self._unfit.values():

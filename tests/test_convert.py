@@ -359,11 +359,11 @@ class InspectTest(ConvertTest):
 
     def test_tags_whose_values_hardly_repeat_are_said_once_and_can_be_chosen(self):
         log = self.log(*({"id": f"s{i}", "epoch": 1, "scores": {"s": {"value": "C"}},
-                          "metadata": {"url": i, "lang": "en" if i % 2 else "fr", "answer": -i}} for i in range(400)))
+                          "metadata": {"url": i, "lang": "en" if i % 2 else "fr", "answer": -i}} for i in range(40)))
         status, out, err = run("inspect", log)
         self.assertEqual({tuple(json.loads(line)["tags"]) for line in out.splitlines()}, {("lang",)})
         self.assertEqual(err, "note: no tags, for their values hardly repeat (--tag NAME makes one): url, answer\n"
-                         "note: trials of config 'm': 400\n")
+                         "note: trials of config 'm': 40\n")
         self.assertEqual(self.rows("inspect", log, "--tag", "url")[7]["tags"], {"url": 7})
         log = self.log(*({"id": f"s{i}", "epoch": 1, "scores": {"s": {"value": "C"}}, "metadata": {"repo": i // 3}}
                          for i in range(180)))

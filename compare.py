@@ -40,6 +40,7 @@ from core.trials import Pair
 
 OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
 
+
 def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: harness.CaseSet,
             options: Options = DEFAULT_OPTIONS, names: Sequence[str] = trials.SIDES) -> dict[str, Any]:
     """Return the comparison of two run records; raise RunError, by name and value, unless they were measured alike."""

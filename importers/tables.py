@@ -63,7 +63,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
                 lists = [f"; if {key!r} is the list of rows: --rows {key}" for key in row if pick(row, f"{key}.0")]
                 raise RunError(f"{where}: no column {name!r}; there are: {listed(row, 40) or 'none'}"
                                + what_else(path, "".join(lists[:1]) * (not args.rows)))
-            if name not in (False, None, args.score) and (value is None or not text_of(value).strip()):
+            if name and name != args.score and (value is None or not text_of(value).strip()):
                 raise RunError(f"{where}: {name} is blank; fill it in")
         if given in (None, ""):
             error = error or "no score"

@@ -31,14 +31,12 @@ import queue
 import random
 import re
 import shutil
-import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from core import files, logs
 import harness
@@ -54,7 +52,6 @@ REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, 
 
 Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
 Outcome = dict[str, Any]
-T = TypeVar("T")
 
 
 def attempts_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list[Attempt]:
@@ -88,10 +85,7 @@ class LogWriter(files.Appender):
         if log.end and log.header["trials"] < header["trials"]:
             self.first = {"type": "extended", "trials": header["trials"], "at": header["started_at"]}
             log.header["trials"] = header["trials"]
-        try:
-            logs.refuse_run_difference(log.header, header, (self.path, "this command"))
-        except RunError as error:
-            raise RunError(f"{error}{self._way_on(log)}") from None
+        logs.refuse_run_difference(log.header, header, (self.path, "this command"))
         ours = {(case.id, trial) for case, trial in self.attempts}
         for number, row in zip(log.lines, log.rows, strict=True):
             if (row["case_id"], row["trial"]) not in ours:
@@ -106,33 +100,20 @@ class LogWriter(files.Appender):
             return files.read_bytes(self.path, len(self.data)) == self.data
         return False
 
-    def _way_on(self, log: logs.Log) -> str:
-        """Return what can be done with a log of which only the number of trials, or the task, is another."""
-        theirs, ours = log.header, self.header
-        for key, words in (("trials", ", or finish it with --trials {} --resume and then extend it"),
-                           ("task", "; where it is whole, harness.py replay --task-changed grades it as it is")):
-            with contextlib.suppress(RunError):
-                logs.refuse_run_difference(theirs | {key: ours[key]}, ours, ("", ""))
-                if key != "trials" or theirs[key] < ours[key]:
-                    return words.format(theirs[key])
-        return ""
-
     def add(self, value: dict[str, Any]) -> None:
         """Write one line and wait until the disk has it; raise RunError where it has not, or the log is not ours alone.
 
         Where somebody removed the log, cut it or wrote to it, all that was recorded is saved in another file, this line
         included, and so is every line after it, and each raises RunError: what is under way is kept, no more is begun.
         """
-        why = ""
+        what = f"cannot write {self.path}"
         try:
-            why = "" if self.moved else self.changed(value["type"] == "end")
-            if why:
-                moved = f"{self.path} {why} while it was recorded"
+            change = self.changed(value["type"] == "end")
+            if change:
+                what = self.moved = f"{self.path} {change} while it was recorded"
                 self.leave()
-                self.moved = moved
             self.append(files.json_line(value).encode())
         except OSError as error:
-            what = f"{moved}, and cannot be saved elsewhere" if why else f"cannot write {self.path}"
             raise RunError(f"{what}: {error.strerror}; free disk space") from None
         if value["type"] == "trial":
             self.rows.append(value)
@@ -156,7 +137,7 @@ class Patience(NamedTuple):
     wait: Callable[[float], Any] | None = None  # makes a pause; None: one that ends once stop is set
     jitter: Callable[[], float] = random.random  # from 0 to 1
 
-    def tried(self, work: Callable[[], T], noted: Callable[[str], Any], first: bool = False) -> tuple[T, list[str]]:
+    def tried(self, work: Callable[[], Any], noted: Callable[[str], Any], first: bool = False) -> tuple[Any, list[str]]:
         """Return what work() returns, and why each time before it was Unavailable; noted() gets each reason at once.
 
         Pauses double, jitter shortens them by up to half, so that many recorders do not come back at once, and no pause
@@ -188,88 +169,57 @@ def prepared(system: Any, patience: Patience, noted: Callable[[str], Any], first
         raise RunError(f"the server of {system.name} does not answer: {error}; start it") from None
 
 
-@contextlib.contextmanager
-def ctrl_c(call: Callable[[], Any]) -> Iterator[None]:
-    """Call call() at the first Ctrl-C in place of KeyboardInterrupt, which could cut a line in two; not where `&` made
-    the process ignore Ctrl-C. A second one is a KeyboardInterrupt.
-    """
-    def interrupt(*_: Any) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        call()
+class Pool:
+    """Threads that work on attempts, several at a time; the outcomes are kept in the order in which they come."""
 
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    def __init__(self, work: Callable[[Any], Any], keep: Callable[[Any, Any], None], stop: threading.Event):
+        """work returns the outcome of an attempt, keep takes both. stop: once set, none is begun any more."""
+        self.work, self.keep, self.stop = work, keep, stop
+        self.lock = threading.Lock()  # whoever holds it keeps
+        self.finished: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
+        self.failures: list[BaseException] = []
 
-
-class Pool(NamedTuple):
-    """Threads that work on attempts, several at a time. What they return is kept by the main thread."""
-
-    work: Callable[[Any], Any]  # returns the outcome of an attempt
-    keep: Callable[[Any, Any], None]  # takes an attempt and its outcome
-    idle: Callable[[], None]  # called where nothing finished for a while
-    stop: threading.Event  # set: none is begun any more
-
-    def run(self, attempts: Sequence[Any], workers: int) -> None:
-        """Keep the outcome of each attempt as it finishes, `workers` at most under way, begun in their order.
+    def run(self, attempts: Sequence[Any], workers: int, idle: Callable[[], None]) -> None:
+        """Keep the outcome of each attempt, `workers` at most under way, begun in their order; idle() now and then.
 
         Sets `stop` where one raises: those under way are waited for and kept, then that exception is raised. Ctrl-C
         does not wait: what is finished is kept, then KeyboardInterrupt is raised.
         """
-        begun: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        done: queue.SimpleQueue[tuple[Any, Any, BaseException | None] | None] = queue.SimpleQueue()
-        workers = min(workers, len(attempts))
-        for _ in range(workers):  # daemons: no exit waits for a slow server
-            threading.Thread(target=self._serve, args=(begun, done), daemon=True).start()
-        waiting, under_way = iter(attempts), 0
-        failure: BaseException | None = None
-
-        def interrupt() -> None:
+        waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for item in [*attempts, *[None] * workers]:  # None ends a thread
+            waiting.put(item)
+        threads = [threading.Thread(target=self._serve, args=[waiting], daemon=True)  # no exit waits for a slow server
+                   for _ in range(min(workers, len(attempts)))]
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(TICK_S)
+                    idle()
+        except BaseException:
             self.stop.set()
-            done.put(None)
+            self.lock.acquire()  # for good: nothing is kept after this
+            self._keep_finished()
+            raise
+        if self.failures:
+            raise self.failures[0]
 
-        with ctrl_c(interrupt):
-            while True:
-                # None is begun before an earlier one is kept: so much can be lost, and no more.
-                for attempt in islice(waiting, 0 if self.stop.is_set() else workers - under_way):
-                    begun.put(attempt)
-                    under_way += 1
-                if under_way <= 0 and done.empty():
-                    break
-                try:
-                    item = done.get(timeout=TICK_S)
-                except queue.Empty:
-                    self.idle()
-                    continue
-                if item is None:  # Ctrl-C
-                    failure, under_way = KeyboardInterrupt(), 0
-                    continue
-                under_way -= 1
-                attempt, outcome, error = item
-                try:
-                    if error:
-                        raise error
-                    self.keep(attempt, outcome)
-                except BaseException as raised:  # raised again, once what is under way is kept
-                    self.stop.set()
-                    failure = failure or raised
-        for _ in range(workers):
-            begun.put(None)
-        if failure:
-            raise failure
+    def _serve(self, waiting: queue.SimpleQueue[Any]) -> None:
+        try:
+            for attempt in iter(waiting.get, None):
+                if self.stop.is_set():
+                    return
+                self.finished.put((attempt, self.work(attempt)))
+                with self.lock:
+                    self._keep_finished()
+        except BaseException as error:  # raised again, in the main thread
+            self.failures.append(error)
+            self.stop.set()
 
-    def _serve(self, begun: Any, done: Any) -> None:
-        for attempt in iter(begun.get, None):
-            try:
-                done.put((attempt, self.work(attempt), None))
-            except BaseException as error:  # raised again, in the main thread
-                self.stop.set()  # ends the pauses of others
-                done.put((attempt, None, error))
+    def _keep_finished(self) -> None:
+        while not self.finished.empty():
+            self.keep(*self.finished.get())
 
 
 # === Progress ===
@@ -384,23 +334,24 @@ class Recorder(NamedTuple):
         try:
             if writer.first:
                 writer.add(writer.first)
-            Pool(self.work, self.keep, progress.show, self.patience.stop).run(missing, self.args.workers)
+            Pool(self.work, self.keep, self.patience.stop).run(missing, self.args.workers, progress.show)
             self.look()
             writer.seal()
         except BaseException as stopped:
             progress.clear()
             if writer.sealed:  # the model has changed: there is nothing to go on with
                 raise
-            words = (f"{len(writer.rows)} of {len(writer.attempts)} trials are kept in {writer.path}; "
-                     f"go on with the same command{f', --log {writer.path}' if writer.moved else ''} and --resume"
-                     + ", or remove that log" * (not writer.rows) if writer.kept() else "nothing of it is kept")
+            words = "nothing of it is kept"
+            if writer.kept():
+                words = (f"{len(writer.rows)} of {len(writer.attempts)} trials are kept; go on with the same command, "
+                         f"--log {writer.path} and --resume")
             if isinstance(stopped, RunError):
                 raise RunError(f"{stopped}; {words}") from stopped.__cause__
             print_stderr(f"stopped: {words}")
             raise
         progress.note(progress.line())
 
-    def work(self, attempt: Attempt) -> Outcome:
+    def work(self, attempt: Attempt) -> Any:
         """Return the outcome of an attempt, tried again while the server is unavailable. Called by the workers."""
         def respond() -> Outcome:
             began = self.timer()
@@ -482,16 +433,13 @@ def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
     for warning in run_warnings(log.rows, task, {case.id: case for case in case_set.cases}):
         print_stderr(f"warning: {warning}")
     if log.header["shard"]:
-        k, n = shard_of(log.header["shard"])
-        print(files.line_of(f"wrote {args.log}, shard {k}/{n}; join all {n} with harness.py replay"))
+        print(files.line_of(f"wrote {args.log}, shard {log.header['shard']}; join the shards with harness.py replay"))
         return
     try:
         harness.save(harness.replay([log], case_set, task), args.out, args.log)
-    except RunError as error:
-        raise RunError(f"{error}; {args.log} is whole: make its record with harness.py replay") from None
-    except Exception as error:
-        error.add_note(f"{args.log} is whole: once the task is mended, make its record with harness.py replay "
-                       "--task-changed")
+    except Exception:
+        print_stderr(f"{args.log} is whole: make its record with harness.py replay (--task-changed, once the task is "
+                     "mended)")
         raise
 
 

@@ -24,6 +24,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+import time
 import traceback
 import types
 import unittest
@@ -180,7 +181,7 @@ class OrderTest(Folder):
         for k in (1, 2, 3, 4):
             paths.append(self.path(f"shard{k}.jsonl"))
             result = self.record("--shard", f"{k}/4", log=paths[-1])
-            self.assertEqual(result.out, f"wrote {paths[-1]}, shard {k}/4; join all 4 with harness.py replay\n")
+            self.assertEqual(result.out, f"wrote {paths[-1]}, shard {k}/4; join the shards with harness.py replay\n")
         joined = harness.replay([logs.read_log(path) for path in paths], harness.load_cases(self.cases),
                                 harness.load_task("triage_task"))
         self.assertEqual((joined["summary"], joined["results"]), (whole["summary"], whole["results"]))
@@ -292,7 +293,7 @@ class FaultTest(Folder):
                 server = self.serve({position: cue})
                 result = self.record(wait=self.fail)
                 self.assert_refused(result, f"cue {cue}", f"case 'c{(position - 1) % 3}'",
-                                    f"{position - 1} of 9 trials are kept in {self.log}", "--resume")
+                                    f"{position - 1} of 9 trials are kept", f"--log {self.log} and --resume")
                 self.assertEqual(len(server.posts), position)
 
     def test_spent_retries_stop_the_run_and_resuming_finishes_it(self):
@@ -787,8 +788,8 @@ class ChangedTest(Folder):
                     [saved] = [name for name in os.listdir(self.folder) if name.endswith(".saved")]
                     saved = self.path(saved)
                     rows = logs.parse_log(self.bytes(saved), saved).rows
-                    self.assert_refused(result, f"{self.log} {says} ", f"{len(rows)} of 9 trials are kept in {saved}; "
-                                        f"go on with the same command, --log {saved} and --resume")
+                    self.assert_refused(result, f"{self.log} {says} ", f"{len(rows)} of 9 trials are kept; go on with "
+                                        f"the same command, --log {saved} and --resume")
                     self.assertGreaterEqual(len(rows), 9 if change == self.edit else at)
                     if workers == "1" and change != self.edit:
                         self.assertEqual(len(rows), at)
@@ -809,8 +810,8 @@ class ChangedTest(Folder):
 
         with mock.patch.object(tempfile, "mkstemp", side_effect=OSError(errno.ENOSPC, "No space left on device")):
             result = self.record("--workers", "2", system=System(hook))
-        self.assert_refused(result, "was written to by somebody else while it was recorded, and cannot be saved "
-                            "elsewhere: No space left on device", "2 of 9 trials are kept")
+        self.assert_refused(result, "was written to by somebody else while it was recorded: No space left on "
+                            "device", "2 of 9 trials are kept")
         self.assertTrue(self.bytes().endswith(b'\n{"half'))
 
     def test_a_full_disk_where_the_log_was_and_elsewhere_leaves_no_part_of_a_file(self):
@@ -841,8 +842,8 @@ class ChangedTest(Folder):
             os.chdir(here)
             saved = [name for name in os.listdir(self.folder) if name.endswith(".saved")]
             self.assertEqual(len(saved), 1)
-            said = f"4 of 9 trials are kept in {self.path(saved[0])}" if kept else "nothing of it is kept"
-            self.assert_refused(result, "log.jsonl was removed", said)
+            said = self.path(saved[0]) if kept else "nothing of it is kept"
+            self.assert_refused(result, "log.jsonl was removed", "4 of 9 trials are kept" * kept, said)
 
     def test_a_folder_that_was_removed_leaves_the_trials_in_the_temporary_folder(self):
         os.mkdir(self.path("inner"))
@@ -851,7 +852,7 @@ class ChangedTest(Folder):
         with mock.patch.object(tempfile, "tempdir", self.folder):
             result = self.record(system=system, log=log)
         [saved] = [name for name in os.listdir(self.folder) if name.endswith(".saved")]
-        self.assert_refused(result, "was removed", f"4 of 9 trials are kept in {self.path(saved)}")
+        self.assert_refused(result, "was removed", "4 of 9 trials are kept", f"--log {self.path(saved)} and --resume")
         self.assertEqual(self.record("--resume", log=self.path(saved)).status, 0)
 
 
@@ -938,8 +939,7 @@ class ExtendTest(Folder):
         self.assert_refused(self.record(), "no log is overwritten")
         self.assertEqual(self.bytes(), whole)
         self.save(b"".join(whole.splitlines(keepends=True)[:5]))
-        self.assert_refused(self.record("--resume", "--trials", "4"), "differ in trials",
-                            "or finish it with --trials 3")
+        self.assert_refused(self.record("--resume", "--trials", "4"), "differ in trials")
         self.save(b"".join(whole.splitlines(keepends=True)[:-1]))
         self.assert_refused(self.record("--resume"), "differ in trials")
 
@@ -1145,8 +1145,8 @@ class ProcessTest(Folder):
     def test_ctrl_c_keeps_what_is_done_says_how_to_resume_and_exits_130(self):
         done = self.start("--workers", "2", "--quiet", END_AT="31", END_BY="2")
         self.assertEqual((done.returncode, done.stdout), (130, ""), done.stderr)
-        self.assertRegex(done.stderr, r"\Astopped: \d+ of 120 trials are kept in \S+; go on with the same command "
-                                      r"and --resume\ninterrupted\n\Z")
+        self.assertRegex(done.stderr, r"\Astopped: \d+ of 120 trials are kept; go on with the same command, "
+                                      r"--log \S+ and --resume\ninterrupted\n\Z")
         kept = self.bytes()
         self.assertGreaterEqual(len(logs.parse_log(kept, self.log).rows), 30)
         self.assertEqual(self.start("--resume").returncode, 0)
@@ -1159,8 +1159,8 @@ class ProcessTest(Folder):
         log = logs.parse_log(self.bytes(), self.log)
         self.assertEqual(log.torn, b"")
         self.assertIn(f"error: cannot write {self.log}: File too large", done.stderr)
-        self.assertIn(f"{len(log.rows)} of 120 trials are kept in {self.log}; go on with the same command and --resume",
-                      done.stderr)
+        self.assertIn(f"{len(log.rows)} of 120 trials are kept; go on with the same command, --log {self.log} and "
+                      "--resume", done.stderr)
         self.assertEqual(self.start("--resume").returncode, 0)
         self.assertEqual(len(self.rows()), 120)
 
@@ -1202,41 +1202,46 @@ class InterruptTest(Folder):
         self.rows()
 
     def test_what_is_finished_when_ctrl_c_is_heard_is_kept_and_nothing_more_is_begun(self):
-        interrupted, put = threading.Event(), threading.Semaphore(0)
-        begun, kept, more = [], [], threading.Event()
+        hanging, ended, late, stop = (threading.Event() for _ in range(4))
+        self.addCleanup(ended.set)
+        begun, kept = [], []
 
-        class Counted(queue.SimpleQueue):
+        class Interrupted(queue.SimpleQueue):
             def put(self, item: Any) -> None:
                 super().put(item)
-                put.release()
+                if item == (2, -2):  # is finished, and before it can be kept comes Ctrl-C
+                    hanging.wait(10)
+                    os.kill(os.getpid(), signal.SIGINT)
+                    while not (stop.is_set() and pool.lock.locked()):
+                        time.sleep(0.001)
+                elif item == (3, -3):
+                    late.set()
 
         def work(unit: int) -> int:
             begun.append(unit)
-            if unit > 2:
-                more.set()
-            elif unit:
-                interrupted.wait(10)
+            if unit == 3:
+                hanging.set()
+                ended.wait(60)  # the reply that Ctrl-C does not wait for
             return -unit
 
         def keep(unit: int, outcome: int) -> None:
             kept.append((unit, outcome))
-            if unit == 0:
-                os.kill(os.getpid(), signal.SIGINT)
-                interrupted.set()
-                for _ in range(7):  # three are begun; unit 0 ends, then Ctrl-C, then units 1 and 2
-                    self.assertTrue(put.acquire(timeout=10))
-            else:
-                more.wait(0.05)  # time for what must not come
 
-        with mock.patch.object(queue, "SimpleQueue", Counted), self.assertRaises(KeyboardInterrupt):
-            bench.Pool(work, keep, lambda: None, threading.Event()).run(range(9), 3)
-        self.assertEqual((sorted(kept), sorted(begun)), ([(0, 0), (1, -1), (2, -2)], [0, 1, 2]))
-        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        with mock.patch.object(queue, "SimpleQueue", Interrupted):
+            pool = bench.Pool(work, keep, stop)
+            with self.assertRaises(KeyboardInterrupt):
+                pool.run(range(9), 2, lambda: None)
+        expected = [(0, 0), (1, -1), (2, -2)]
+        self.assertEqual((sorted(kept), sorted(begun)), (expected, [0, 1, 2, 3]))
+        ended.set()
+        self.assertTrue(late.wait(10))
+        time.sleep(0.05)  # for what must not come
+        self.assertEqual(sorted(kept), expected)
 
     def test_no_more_are_begun_than_can_be_under_way_while_the_disk_is_slow(self):
         begun, ahead = itertools.count(1), []
-        bench.Pool(lambda unit: next(begun), lambda unit, outcome: ahead.append(outcome - len(ahead)), lambda: None,
-                   threading.Event()).run(range(200), 4)
+        bench.Pool(lambda unit: next(begun), lambda unit, outcome: ahead.append(outcome - len(ahead)),
+                   threading.Event()).run(range(200), 4, lambda: None)
         self.assertEqual(len(ahead), 200)
         self.assertLessEqual(max(ahead), 4)
 
@@ -1304,7 +1309,8 @@ class DiskTest(Folder):
                 self.assertTrue(expected.startswith(kept) and (not kept or kept.endswith(b"\n")))
                 if kept:
                     rows = kept.count(b'"type": "trial"')
-                    self.assertIn(f"{rows} of 9 trials are kept in {self.log}; go on with the same command", result.err)
+                    self.assertIn(f"{rows} of 9 trials are kept; go on with the same command, --log {self.log} ",
+                                  result.err)
             self.assertEqual(self.record("--resume").status, 0)
             self.assertEqual(self.bytes(), expected)
 
@@ -1419,7 +1425,7 @@ class ProgressTest(unittest.TestCase):
 
         with mock.patch.object(bench, "TICK_S", 0.001):
             bench.Pool(lambda unit: drawn.wait(10) and progress.retried("503 busy"),
-                       lambda unit, outcome: progress.step("pass"), idle, threading.Event()).run([1], 1)
+                       lambda unit, outcome: progress.step("pass"), threading.Event()).run([1], 1, idle)
         self.assertIn("0/1 0%  0.00/s  time left unknown", stream.getvalue())
 
 

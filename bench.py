@@ -1,7 +1,7 @@
 """How does a system answer each case, again and again? Records repeated trials of one system into an append-only log.
 
     $ python3 bench.py --cases cases-robustness.json --system triage_task:rules --trials 5 --log recorded/rules.jsonl
-    triage-rules 1: 220 trials to record into recorded/rules.jsonl
+    triage-rules 1: 220 of 220 trials to record into recorded/rules.jsonl
     ...
     triage-rules 1 on dev: 150 of 220 trials pass, 70 fail, 0 incomplete; wrote recorded/rules.jsonl and runs/rules.json
 
@@ -51,7 +51,6 @@ MOST_WORKERS = 10_000
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
 
 Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
-Outcome = dict[str, Any]
 
 
 def attempts_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list[Attempt]:
@@ -67,11 +66,14 @@ def attempts_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> l
 
 
 class LogWriter(files.Appender):
-    """The log of one run: `rows` are its trials, `sealed` says whether it has its end line. More trials extend it."""
+    """The log of one run: its trials in `rows`, the attempts that it lacks in `missing`, and whether it is `sealed`.
+
+    More trials extend a log that has its end line.
+    """
 
     def __init__(self, path: str, resume: bool, header: dict[str, Any], attempts: Sequence[Attempt]):
         """Open a log at its next line; raise RunError, the log untouched, where it is not one of this run."""
-        self.header, self.attempts = header, attempts
+        self.header, self.missing = header, attempts
         self.rows: list[dict[str, Any]] = []
         self.sealed, self.moved = False, ""
         self.first: dict[str, Any] | None = header  # the line to begin with, where there is one
@@ -86,12 +88,12 @@ class LogWriter(files.Appender):
             self.first = {"type": "extended", "trials": header["trials"], "at": header["started_at"]}
             log.header["trials"] = header["trials"]
         logs.refuse_run_difference(log.header, header, (self.path, "this command"))
-        ours = {(case.id, trial) for case, trial in self.attempts}
+        missing = {(case.id, trial): (case, trial) for case, trial in self.missing}
         for number, row in zip(log.lines, log.rows, strict=True):
-            if (row["case_id"], row["trial"]) not in ours:
+            if not missing.pop((row["case_id"], row["trial"]), None):
                 raise RunError(f"{self.path}:{number}: case {row['case_id']!r} trial {row['trial']} is not of this "
                                "run; record it again under another name")
-        self.rows, self.sealed = log.rows, log.end is not None and not self.first
+        self.rows, self.missing, self.sealed = log.rows, list(missing.values()), bool(log.end and not self.first)
         return len(lines)
 
     def kept(self) -> bool:
@@ -134,8 +136,7 @@ class Patience(NamedTuple):
 
     retries: int
     stop: threading.Event  # set: nothing is tried again
-    wait: Callable[[float], Any] | None = None  # makes a pause; None: one that ends once stop is set
-    jitter: Callable[[], float] = random.random  # from 0 to 1
+    wait: Callable[[float], Any]  # makes a pause
 
     def tried(self, work: Callable[[], Any], noted: Callable[[str], Any], first: bool = False) -> tuple[Any, list[str]]:
         """Return what work() returns, and why each time before it was Unavailable; noted() gets each reason at once.
@@ -145,18 +146,18 @@ class Patience(NamedTuple):
         after a pause in which `stop` was set, or, the first time, at once where no server is.
         """
         reasons: list[str] = []
+        pause = FIRST_PAUSE_S
         while True:
             try:
                 return work(), reasons
             except Unavailable as error:
-                if error.absent and first:
-                    raise
-                if len(reasons) == self.retries:
-                    raise Unavailable(f"{error}, after {self.retries} retries") from None
+                if len(reasons) == self.retries or first and error.absent:
+                    raise Unavailable(f"{error}, after {len(reasons)} retries") from None
                 reasons.append(str(error))
                 noted(str(error))
-                pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(len(reasons) - 1, 9)) * (1 - self.jitter() / 2)
-                (self.wait or self.stop.wait)(max(pause, min(LONGEST_PAUSE_S, error.retry_after_s or 0)))
+                asked = min(error.retry_after_s or 0, LONGEST_PAUSE_S)
+                self.wait(max(asked, pause * (1 - random.random() / 2)))
+                pause = min(2 * pause, LONGEST_PAUSE_S)
                 if self.stop.is_set():
                     raise Unavailable(f"{error}, and the run was stopped") from None
 
@@ -232,7 +233,8 @@ class Progress:
         self.total, self.verdicts = total, Counter(kept)
         self.before, self.retries, self.trouble = self.verdicts.total(), 0, ""
         self.stream, self.quiet, self.timer = stream or sys.stderr, quiet, timer
-        self.terminal = self.stream.isatty() and os.environ.get("TERM") != "dumb"
+        terminal = self.stream.isatty() and os.environ.get("TERM") != "dumb"
+        self.erase = "\r\x1b[K" if terminal else ""  # takes the drawn line away
         self.began = self.drawn = self.stepped = timer()
 
     def line(self) -> str:
@@ -247,7 +249,7 @@ class Progress:
 
     def retried(self, reason: str) -> None:
         """Count a retry. Called by the workers, who draw nothing: the line shows it within TICK_S, or it is printed."""
-        if not self.trouble and (self.quiet or not self.terminal):
+        if not self.trouble and (self.quiet or not self.erase):
             print_stderr(f"waiting for the server: {reason}")
         self.retries, self.trouble = self.retries + 1, files.line_of(reason)
 
@@ -259,30 +261,27 @@ class Progress:
     def show(self) -> None:
         """Draw the line, unless the last one is young."""
         now = self.timer()
-        if now - self.drawn < (REDRAW_S if self.terminal else REPORT_S):
-            return
-        self.drawn, columns = now, shutil.get_terminal_size().columns
-        self._write(f"\r{self.line()[:max(columns - 3, 0)]}\x1b[K" if self.terminal else f"{self.line()}\n")
+        if now - self.drawn >= (REDRAW_S if self.erase else REPORT_S):
+            self.drawn, width = now, max(shutil.get_terminal_size().columns - 3, 0)
+            self._write(self.line()[:width] if self.erase else f"{self.line()}\n")
 
     def note(self, text: str) -> None:
-        self.clear()
         self._write(f"{files.line_of(text)}\n")
 
     def clear(self) -> None:
         """Take the drawn line away, so that an error or warning begins on an empty one."""
-        if self.terminal:
-            self._write("\r\x1b[K")
+        self._write("")
 
     def _write(self, text: str) -> None:
         if not self.quiet:
-            self.stream.write(text)
+            self.stream.write(self.erase + text)
             self.stream.flush()
 
 
-def verdict_of(task: Task, case: Case, outcome: Outcome) -> str:
+def verdict_of(task: Task, cases: dict[str, Case], row: dict[str, Any]) -> str:
     """Return the verdict for the progress line. A grader that fails is no reason to stop: the answer is kept."""
     try:
-        return harness.grade(task, case, outcome)[0]
+        return harness.grade(task, cases[row["case_id"]], row)[0]
     except Exception:  # raised again by the replay of the finished log
         return "not graded"
 
@@ -293,7 +292,7 @@ def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Ca
     first = ""  # what answered the first trial
     for row in rows:
         where = f"(first: case {row['case_id']!r} trial {row['trial']})"
-        if verdict_of(task, cases[row["case_id"]], row) == "incomplete":
+        if verdict_of(task, cases, row) == "incomplete":
             error = row.get("error", {"type": "NoAnswer", "message": f"the output is no answer of {task.name}"})
             message = " ".join(error["message"].split())
             found.setdefault(f"incomplete, {error['type']}", []).append(f"{message[:200]} {where}")
@@ -315,6 +314,7 @@ class Recorder(NamedTuple):
     args: argparse.Namespace
     system: Any
     task: Task
+    cases: dict[str, Case]
     writer: LogWriter
     patience: Patience
     progress: Progress
@@ -327,14 +327,12 @@ class Recorder(NamedTuple):
         After a retry, every LOOK_EVERY trials and at the end, the model and the server are compared with the header.
         """
         writer, progress = self.writer, self.progress
-        there = {(row["case_id"], row["trial"]) for row in writer.rows}
-        missing = [(case, trial) for case, trial in writer.attempts if (case.id, trial) not in there]
-        progress.note(f"{self.system.name} {self.system.version}: {len(missing)} trials to record into {self.args.log}"
-                      + (f", {len(there)} are there" if there else ""))
+        progress.note(f"{self.system.name} {self.system.version}: {len(writer.missing)} of {progress.total} trials to "
+                      f"record into {self.args.log}")
         try:
             if writer.first:
                 writer.add(writer.first)
-            Pool(self.work, self.keep, self.patience.stop).run(missing, self.args.workers, progress.show)
+            Pool(self.work, self.keep, self.patience.stop).run(writer.missing, self.args.workers, progress.show)
             self.look()
             writer.seal()
         except BaseException as stopped:
@@ -343,17 +341,17 @@ class Recorder(NamedTuple):
                 raise
             words = "nothing of it is kept"
             if writer.kept():
-                words = (f"{len(writer.rows)} of {len(writer.attempts)} trials are kept; go on with the same command, "
+                words = (f"{len(writer.rows)} of {progress.total} trials are kept; go on with the same command, "
                          f"--log {writer.path} and --resume")
             if isinstance(stopped, RunError):
-                raise RunError(f"{stopped}; {words}") from stopped.__cause__
+                raise RunError(f"{stopped}; {words}") from None
             print_stderr(f"stopped: {words}")
             raise
         progress.note(progress.line())
 
     def work(self, attempt: Attempt) -> Any:
         """Return the outcome of an attempt, tried again while the server is unavailable. Called by the workers."""
-        def respond() -> Outcome:
+        def respond() -> dict[str, Any]:
             began = self.timer()
             outcome = harness.attempt(self.system, self.task, *attempt)
             return {**outcome, "elapsed_s": round(self.timer() - began, 3), "at": harness.utc(self.clock())}
@@ -361,18 +359,20 @@ class Recorder(NamedTuple):
         try:
             outcome, reasons = self.patience.tried(respond, self.progress.retried)
         except (RunError, Unavailable) as error:
-            raise RunError(f"case {attempt[0].id!r} trial {attempt[1]}: {error}") from error.__cause__
-        outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons} if reasons else {}
+            raise RunError(f"case {attempt[0].id!r} trial {attempt[1]}: {error}") from None
+        if reasons:
+            outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons}
         return outcome
 
-    def keep(self, attempt: Attempt, outcome: Outcome) -> None:
+    def keep(self, attempt: Attempt, outcome: dict[str, Any]) -> None:
         """Write an outcome into the log."""
         if self.writer.sealed:  # the model has changed: what was still under way is of no use
             return
         case, trial = attempt
         seed = harness.trial_seed(trial, case.id, self.args.seeds)
-        self.writer.add({"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome})
-        self.progress.step(verdict_of(self.task, case, outcome))
+        row = {"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome}
+        self.writer.add(row)
+        self.progress.step(verdict_of(self.task, self.cases, row))
         if "retries" in outcome["metadata"] or len(self.writer.rows) % LOOK_EVERY == 0:
             self.look()
 
@@ -432,7 +432,7 @@ def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
     log = logs.read_log(args.log)
     for warning in run_warnings(log.rows, task, {case.id: case for case in case_set.cases}):
         print_stderr(f"warning: {warning}")
-    if log.header["shard"]:
+    if args.out is None:
         print(files.line_of(f"wrote {args.log}, shard {log.header['shard']}; join the shards with harness.py replay"))
         return
     try:
@@ -448,31 +448,34 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     """Run the command; clock tells the time of day, timer measures, wait makes the pauses between retries."""
     args = build_parser().parse_args(argv)
     k, n = shard_of(args.shard)
-    if args.out is None:
+    if n > 1:
+        args.out = None  # of a shard there is no record
+    elif args.out is None:
         args.out = os.path.join("runs", os.path.splitext(os.path.basename(args.log))[0] + ".json")
-    within_limits = args.timeout is None or 0 < args.timeout < 1e9
-    if not 1 <= args.workers <= MOST_WORKERS or args.retries < 0 or not within_limits:
+    if not (1 <= args.workers <= MOST_WORKERS and args.retries >= 0
+            and (args.timeout is None or 0 < args.timeout < 1e9)):
         raise RunError(f"--workers is at least 1 and at most {MOST_WORKERS}, --retries at least 0, --timeout above 0; "
                        "correct the option")
     task, case_set, system = harness.load_run(args)
     set_up(system, args)
-    cases, patience = case_set.of([args.split]), Patience(args.retries, threading.Event(), wait)
+    stop = threading.Event()
+    patience = Patience(args.retries, stop, wait or stop.wait)
     server = prepared(system, patience, lambda reason: print_stderr(f"waiting for the server: {reason}"), first=True)
-    header = harness.run_header(case_set, task, system, server, {
-        "splits": [args.split], "trials": args.trials, "shard": None if n == 1 else f"{k}/{n}",
-        "workers": args.workers, "started_at": harness.utc(clock()),
-        **({} if args.seeds == logs.SEED_RULES[0] else {"seeds": args.seeds})})
-    outputs, read = [("a run record", args.out)] * (n == 1), [args.cases, args.log, *filter(None, [args.prompt])]
+    run = {"splits": [args.split], "trials": args.trials, "shard": None if n == 1 else f"{k}/{n}",
+           "workers": args.workers, "started_at": harness.utc(clock())}
+    if args.seeds != logs.SEED_RULES[0]:
+        run["seeds"] = args.seeds
+    header = harness.run_header(case_set, task, system, server, run)
+    outputs, read = [("a run record", args.out)], [args.cases, args.log, *filter(None, [args.prompt])]
     if not (args.resume and os.path.exists(args.log)):  # a log that is there is compared first: it says what differs
         files.check_outputs(outputs, read, header)
-    attempts = attempts_of(cases, args.trials, (k, n))
+    attempts = attempts_of(case_set.of([args.split]), args.trials, (k, n))
     with contextlib.closing(LogWriter(args.log, args.resume, header, attempts)) as writer:
         files.check_outputs(outputs, read, header)
         if not writer.sealed:
-            by_id = {case.id: case for case in cases}
-            kept = [verdict_of(task, by_id[row["case_id"]], row) for row in writer.rows]
-            progress = Progress(len(attempts), kept, args.quiet, timer)
-            Recorder(args, system, task, writer, patience, progress, clock, timer).record()
+            cases = {case.id: case for case in case_set.cases}
+            progress = Progress(len(attempts), [verdict_of(task, cases, row) for row in writer.rows], args.quiet, timer)
+            Recorder(args, system, task, cases, writer, patience, progress, clock, timer).record()
     finish(args, task, case_set)
     return 0
 

@@ -91,16 +91,9 @@ class LogWriter(files.Appender):
         missing = {(case.id, trial): (case, trial) for case, trial in self.missing}
         for number, row in zip(log.lines, log.rows, strict=True):
             if not missing.pop((row["case_id"], row["trial"]), None):
-                raise RunError(f"{self.path}:{number}: case {row['case_id']!r} trial {row['trial']} is not of this "
-                               "run; record it again under another name")
+                raise RunError(f"{self.path}:{number}: a trial that is not of this run; record it under another name")
         self.rows, self.missing, self.sealed = log.rows, list(missing.values()), bool(log.end and not self.first)
         return len(lines)
-
-    def kept(self) -> bool:
-        """Tell whether the file still holds all that was recorded."""
-        with contextlib.suppress(RunError):
-            return files.read_bytes(self.path, len(self.data)) == self.data
-        return False
 
     def add(self, value: dict[str, Any]) -> None:
         """Write one line and wait until the disk has it; raise RunError where it has not, or the log is not ours alone.
@@ -159,7 +152,7 @@ class Patience(NamedTuple):
                 self.wait(max(asked, pause * (1 - random.random() / 2)))
                 pause = min(2 * pause, LONGEST_PAUSE_S)
                 if self.stop.is_set():
-                    raise Unavailable(f"{error}, and the run was stopped") from None
+                    raise
 
 
 def prepared(system: Any, patience: Patience, noted: Callable[[str], Any], first: bool = False) -> Any:
@@ -231,31 +224,32 @@ class Progress:
 
     def __init__(self, total: int, kept: Iterable[str], quiet: bool, timer: Callable[[], float], stream: Any = None):
         self.total, self.verdicts = total, Counter(kept)
-        self.before, self.retries, self.trouble = self.verdicts.total(), 0, ""
+        self.before, self.retries, self.trouble = self.verdicts.total(), 0, False
         self.stream, self.quiet, self.timer = stream or sys.stderr, quiet, timer
         terminal = self.stream.isatty() and os.environ.get("TERM") != "dumb"
         self.erase = "\r\x1b[K" if terminal else ""  # takes the drawn line away
         self.began = self.drawn = self.stepped = timer()
 
     def line(self) -> str:
-        """Return how far it is: done of all, percent, rate, time left, passes, incomplete, retries, what is wrong."""
+        """Return how far it is: done of all, percent, rate, time left, passes, incomplete, retries."""
         have = self.verdicts.total()
         rate = (have - self.before) / max(self.stepped - self.began, 1e-9)  # it does not fall during a trial
         seconds = (self.total - have) / rate - (self.timer() - self.stepped) if rate else 0.0
         left = f"{timedelta(seconds=round(max(seconds, 0.0)))} left" if rate else "time left unknown"
         return (f"{have}/{self.total} {100 * have // max(self.total, 1)}%  {rate:.2f}/s  {left}  "
-                f"pass {self.verdicts['pass']}  incomplete {self.verdicts['incomplete']}  retries {self.retries}"
-                + (f", waiting: {self.trouble}" if self.trouble else ""))
+                f"pass {self.verdicts['pass']}  incomplete {self.verdicts['incomplete']}  retries {self.retries}")
 
     def retried(self, reason: str) -> None:
-        """Count a retry. Called by the workers, who draw nothing: the line shows it within TICK_S, or it is printed."""
-        if not self.trouble and (self.quiet or not self.erase):
+        """Count a retry, and tell the first of a series, quiet or not. Called by the workers."""
+        self.retries += 1
+        if not self.trouble:
+            self.trouble = True
+            self.write("")
             print_stderr(f"waiting for the server: {reason}")
-        self.retries, self.trouble = self.retries + 1, files.line_of(reason)
 
     def step(self, verdict: str) -> None:
         self.verdicts[verdict] += 1
-        self.trouble, self.stepped = "", self.timer()
+        self.trouble, self.stepped = False, self.timer()
         self.show()
 
     def show(self) -> None:
@@ -263,16 +257,10 @@ class Progress:
         now = self.timer()
         if now - self.drawn >= (REDRAW_S if self.erase else REPORT_S):
             self.drawn, width = now, max(shutil.get_terminal_size().columns - 3, 0)
-            self._write(self.line()[:width] if self.erase else f"{self.line()}\n")
+            self.write(self.line()[:width] if self.erase else f"{self.line()}\n")
 
-    def note(self, text: str) -> None:
-        self._write(f"{files.line_of(text)}\n")
-
-    def clear(self) -> None:
-        """Take the drawn line away, so that an error or warning begins on an empty one."""
-        self._write("")
-
-    def _write(self, text: str) -> None:
+    def write(self, text: str) -> None:
+        """Write a text in place of the drawn line, and flush, unless quiet."""
         if not self.quiet:
             self.stream.write(self.erase + text)
             self.stream.flush()
@@ -294,8 +282,7 @@ def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Ca
         where = f"(first: case {row['case_id']!r} trial {row['trial']})"
         if verdict_of(task, cases, row) == "incomplete":
             error = row.get("error", {"type": "NoAnswer", "message": f"the output is no answer of {task.name}"})
-            message = " ".join(error["message"].split())
-            found.setdefault(f"incomplete, {error['type']}", []).append(f"{message[:200]} {where}")
+            found.setdefault(f"incomplete, {error['type']}", []).append(f"{error['message'][:200]} {where}")
         served = logs.served_by(row)
         first = first or served
         if served not in ("", first):
@@ -327,8 +314,8 @@ class Recorder(NamedTuple):
         After a retry, every LOOK_EVERY trials and at the end, the model and the server are compared with the header.
         """
         writer, progress = self.writer, self.progress
-        progress.note(f"{self.system.name} {self.system.version}: {len(writer.missing)} of {progress.total} trials to "
-                      f"record into {self.args.log}")
+        name, count = f"{self.system.name} {self.system.version}", f"{len(writer.missing)} of {progress.total}"
+        progress.write(files.line_of(f"{name}: {count} trials to record into {self.args.log}") + "\n")
         try:
             if writer.first:
                 writer.add(writer.first)
@@ -336,18 +323,17 @@ class Recorder(NamedTuple):
             self.look()
             writer.seal()
         except BaseException as stopped:
-            progress.clear()
+            progress.write("")
             if writer.sealed:  # the model has changed: there is nothing to go on with
                 raise
-            words = "nothing of it is kept"
-            if writer.kept():
-                words = (f"{len(writer.rows)} of {progress.total} trials are kept; go on with the same command, "
-                         f"--log {writer.path} and --resume")
+            words = f"{len(writer.rows)} of {progress.total} trials are kept; go on with --log {writer.path} --resume"
+            if not os.path.exists(writer.path):  # it was removed, and could not be saved elsewhere
+                words = "nothing of it is kept"
             if isinstance(stopped, RunError):
                 raise RunError(f"{stopped}; {words}") from None
             print_stderr(f"stopped: {words}")
             raise
-        progress.note(progress.line())
+        progress.write(f"{progress.line()}\n")
 
     def work(self, attempt: Attempt) -> Any:
         """Return the outcome of an attempt, tried again while the server is unavailable. Called by the workers."""
@@ -397,11 +383,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", metavar="FILE", help="the run record to write (default: runs/LOG.json)")
     parser.add_argument("--resume", action="store_true", help="go on with the log, if there: record what it lacks")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="record every N-th trial, from the K-th on")
-    parser.add_argument("--seeds", choices=logs.SEED_RULES, default=logs.SEED_RULES[0], metavar="RULE",
-                        help=f"{' or '.join(logs.SEED_RULES)} (default: %(default)s)")
+    parser.add_argument("--seeds", choices=logs.SEED_RULES, default=logs.SEED_RULES[0], help="(default: %(default)s)")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="requests at a time (default: %(default)s)")
-    parser.add_argument("--retries", type=int, default=RETRIES, metavar="N",
-                        help="further tries of a busy server (default: %(default)s)")
+    parser.add_argument("--retries", type=int, default=RETRIES, metavar="N", help="of a request (default: %(default)s)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="for one reply (default: the system's own)")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     return parser
@@ -423,8 +407,7 @@ def set_up(system: Any, args: argparse.Namespace) -> None:
     if hasattr(system, "seeds"):
         system.seeds = args.seeds
     elif args.seeds != logs.SEED_RULES[0] and system.mode != "offline":
-        raise RunError(f"the system {args.system} has no attribute seeds, and would send seeds of its own: "
-                       "give it one, and use harness.trial_seed(trial, case.id, self.seeds)")
+        raise RunError(f"the system {args.system} has no attribute seeds; give it one, for harness.trial_seed()")
 
 
 def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
@@ -438,8 +421,7 @@ def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
     try:
         harness.save(harness.replay([log], case_set, task), args.out, args.log)
     except Exception:
-        print_stderr(f"{args.log} is whole: make its record with harness.py replay (--task-changed, once the task is "
-                     "mended)")
+        print_stderr(f"{args.log} is whole: make its record with harness.py replay, of a mended task --task-changed")
         raise
 
 
@@ -452,10 +434,9 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
         args.out = None  # of a shard there is no record
     elif args.out is None:
         args.out = os.path.join("runs", os.path.splitext(os.path.basename(args.log))[0] + ".json")
-    if not (1 <= args.workers <= MOST_WORKERS and args.retries >= 0
-            and (args.timeout is None or 0 < args.timeout < 1e9)):
-        raise RunError(f"--workers is at least 1 and at most {MOST_WORKERS}, --retries at least 0, --timeout above 0; "
-                       "correct the option")
+    if (not 1 <= args.workers <= MOST_WORKERS or args.retries < 0
+            or args.timeout is not None and not 0 < args.timeout < 1e9):
+        raise RunError(f"give --workers from 1 to {MOST_WORKERS}, --retries of 0 or more, --timeout above 0")
     task, case_set, system = harness.load_run(args)
     set_up(system, args)
     stop = threading.Event()

@@ -26,9 +26,9 @@ import ssl
 import time
 import urllib.parse
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from core.files import RunError, Timed, parse_json, print_stderr
+from core.files import RunError, Timed, decode, parse_json, print_stderr
 from harness import Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
 
 TEMPERATURE = 1
@@ -36,6 +36,7 @@ ANSWER_TOKENS = 1024  # the longest answer, unless an option says otherwise
 CONTEXT_TOKENS = 4096  # Ollama's smallest default; asked for, so that it does not depend on the machine
 TIMEOUT_S, LOOK_TIMEOUT_S = 300.0, 10.0  # for a whole reply: of the model, of the server about itself
 LARGEST_REPLY = 16_000_000  # bytes
+LONG_SECRET = 16  # letters: in a reply only what is no word that a model could have written is a secret
 PRICES = ("price_in", "price_out")  # options: USD for a million tokens read, written
 FIXED = ("model", "messages", "stream", "n", "seed")  # the recorder decides on them
 LATER = {408, 425, 429}  # the same request may go through later, whatever is said of it
@@ -44,6 +45,7 @@ REFUSED = re.compile(
     r"validation|invalid_request|literal_error|[a-z]+_(format|tokens)\b|"
     r"(invalid|unsupported|unknown|unexpected) (\S+ )?(argument|field|format|schema|option|parameter|value)\b", re.I)
 ABSENT = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, http.client.InvalidURL, UnicodeError)  # no such server
+Messages = list[dict[str, str]]
 THINKING = ("<think>", "<thinking>", "</think>", "<|channel|>")  # how thinking text looks when it leaks into content
 
 
@@ -101,23 +103,27 @@ class Server:
 
     def __init__(self, variable: str, default: str = "", key: str = ""):
         """Read the address in an environment variable; raise RunError where it, or the key, can be none."""
-        address = server_address(os.environ.get(variable) or default, variable)
-        self.scheme, login, self.host, self.port, self.path = address
-        self.variable, key = variable, key.strip()
-        if not re.fullmatch("[!-~]*", key):
-            raise RunError(f"the key for {variable} has a letter that no HTTP header carries; correct it")
+        address, key = os.environ.get(variable) or default, key.strip()
+        if not re.fullmatch("[ -~]*", address + key):
+            raise RunError(f"{variable}, or its key, has a letter that no HTTP header carries; correct it")
+        self.variable = variable
+        self.scheme, login, self.host, self.port, self.path = server_address(address, variable)
         self.name = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
-        basic = base64.b64encode(login.encode("utf-8", "surrogateescape")).decode()
-        login_header = f"Bearer {key}" if key else f"Basic {basic}" if login else None
-        self.headers = _drop_none({"Content-Type": "application/json", "Authorization": login_header})
-        secrets = {key, login, login.partition(":")[2], basic} - {""}
-        forms = {form for secret in secrets for form in (
-            secret, urllib.parse.quote(secret, "", errors="surrogateescape"), json.dumps(secret)[1:-1])}
-        self._secret = re.compile("|".join(  # a short one only as a word of its own: it may be "x" or "none"
-            re.escape(form) if len(form) > 7 else rf"(?<!\w){re.escape(form)}(?!\w)"
-            for form in sorted(forms, key=len, reverse=True)) or "(?!)")
-        # In a reply only what is no word that a model could have written.
-        self._repeated = re.compile("|".join(re.escape(form) for form in forms if len(form) > 15) or "(?!)")
+        self.headers = {"Content-Type": "application/json"}
+        basic = base64.b64encode(login.encode()).decode()
+        if key or login:
+            self.headers["Authorization"] = f"Bearer {key}" if key else f"Basic {basic}"
+        forms = set()  # in which a server may repeat them
+        for secret in (key, login, login.partition(":")[2], basic):
+            forms |= {secret, urllib.parse.quote(secret, ""), json.dumps(secret, ensure_ascii=False)[1:-1]}
+        self.secrets = sorted(forms - {""}, key=len, reverse=True)
+
+    def hidden(self, text: str, shortest: int = 1) -> str:
+        """Return a text with *** for the key and the login, in every form that has so many letters."""
+        for secret in self.secrets:
+            if len(secret) >= shortest:
+                text = text.replace(secret, "***")
+        return text
 
     def _exchange(self, path: str, data: str | None, timeout_s: float) -> tuple[http.client.HTTPResponse, bytes]:
         """Return a response and its whole body; raise OSError, HTTPException or ValueError where there is none."""
@@ -147,57 +153,39 @@ class Server:
         """
         try:
             response, content = self._exchange(path, None if body is None else json.dumps(body), timeout_s)
+        except TimeoutError:
+            raise Unavailable(f"{self.name}: no whole answer within {timeout_s:g} s") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            if isinstance(error, TimeoutError):
-                reason = f"no whole answer within {timeout_s:g} s"
-            absent = isinstance(error, ABSENT)
-            whence = "which {} names" if os.environ.get(self.variable) else "as {} is not set"
-            name = f"{self.name}, {whence.format(self.variable)}" if absent else self.name
-            raise Unavailable(self._secret.sub("***", f"{name}: {reason}"), absent=absent) from None
-        value, what = None, "no JSON object"
-        try:
-            with contextlib.suppress(RunError):
-                value = parse_json(self._repeated.sub("***", content.decode()), self.name)
-        except UnicodeDecodeError:
-            what = "not UTF-8"
-        wrong = value.get("error") if isinstance(value, dict) else None
-        words = wrong.get("message", wrong) if isinstance(wrong, dict) else wrong or content.decode(errors="replace")
-        words = self._secret.sub("***", words if isinstance(words, str) else json.dumps(words))
+            reason = self.hidden(str(error) or type(error).__name__)
+            raise Unavailable(f"{self.name} ({self.variable}): {reason}", absent=isinstance(error, ABSENT)) from None
         if response.status in (404, 405) and not known:
             return {}
+        value, text, fault = None, content.decode(errors="replace"), "a reply that is an error, or no JSON object"
+        try:  # read and written again, a secret stands in it as in self.secrets
+            text = json.dumps(parse_json(decode(content, "a reply"), "a reply"), ensure_ascii=False)
+            value = json.loads(self.hidden(text, LONG_SECRET))
+        except RunError as error:
+            fault = str(error).rpartition(";")[0]
+        words = self.hidden(text)[:300]
         pause = retry_seconds(response.getheader("Retry-After", ""))
-        if response.status in LATER or response.status in BUSY and (pause is not None or not REFUSED.search(words)):
-            raise Unavailable(f"{self.name}: {response.status} {words[:200]}", pause)
+        if response.status in LATER or response.status in BUSY and (pause is not None or not REFUSED.search(text)):
+            raise Unavailable(f"{self.name}: {response.status} {words}", pause)
         if response.status != 200:
-            elsewhere = response.status in (301, 302, 303, 307, 308, 404, 405) and not isinstance(value, dict)
-            advice = f"the address in {self.variable}" if elsewhere else "model, options or key"
-            raise RunError(f"{self.name}{path} answers {response.status}: {words[:300]}; correct {advice}")
-        if not isinstance(value, dict) or wrong is not None:
-            what = what if wrong is None else "an error"
-            raise Unavailable(f"{self.name}: a reply that is {what}: {words[:200]!r}")
+            raise RunError(f"{self.name}{path} answers {response.status}: {words}; correct model, options or address")
+        if not isinstance(value, dict) or value.get("error") is not None:
+            raise Unavailable(f"{self.name}: {fault}: {words}")
         return value
-
-    def not_whole(self, reply: Any) -> Unavailable:
-        words = self._secret.sub("***", json.dumps(reply))
-        return Unavailable(f"{self.name}: a reply that is not whole: {words[:200]}")
 
 
 # === A model with a prompt, behind any server ===
 
 
-class Reply(NamedTuple):
-    """What a model replied, whatever the server's dialect."""
-
-    text: str
-    reason: Any  # why it ended
-    read: Any  # tokens
-    written: Any
-    kept: dict[str, Any]  # goes into the metadata as it is
+# The text of a reply, why it ended, the tokens read and written, and what goes into the metadata as it is.
+Reply = tuple[str, Any, Any, Any, dict[str, Any]]
 
 
 class Chat:
-    """A model with one prompt, as harness.load_system wants a system; `sent`, `ask` and `prepare` are its dialect's."""
+    """A model with one prompt, as harness.load_system wants a system; a dialect adds `path`, sent, read and prepare."""
 
     mode, tools, index, timeout_s, seeds, version = "live", None, None, TIMEOUT_S, "by-trial", "no prompt"
     prompt: str | None = None  # name and digest of `text`
@@ -207,14 +195,14 @@ class Chat:
     rejection: type[Exception] = NoRejection
     check_answer: Callable[[Any], None]
     seed_kept = sends_seed = True
-    server: Server
-    sent: Callable[[], dict[str, Any]]  # the request without messages and seed; RunError for an option that is none
-    ask: Callable[[list[dict[str, str]], int | None], Reply]  # Unavailable where a reply is not whole
     facts: Any = None  # what the server tells of the model
+    path: str
+    sent: Callable[..., dict[str, Any]]  # of messages and seed, or neither; RunError for an option that is none
+    read: Callable[[dict[str, Any]], Reply]  # AttributeError, LookupError, TypeError, ValueError for half a reply
 
-    def __init__(self, model: str):
+    def __init__(self, model: str, server: Server, options: dict[str, Any]):
         self.asked = self.name = self.model = model
-        self.options: dict[str, Any] = {}  # of the request
+        self.server, self.options = server, options
         self.prices: dict[str, float] = {}
 
     def use_prompt(self, name: str, text: str, fields: Sequence[str] = ()) -> None:
@@ -240,22 +228,17 @@ class Chat:
             elif key == "seed" and value is None:
                 self.sends_seed = False
             elif key in PRICES + FIXED:
-                raise RunError(f"--system-option {key}: give a price in USD for a million tokens, and none of "
-                               f"{', '.join(FIXED)}, which the recorder sets (seed=null sends no seed)")
+                raise RunError(f"--system-option {key}: a price is in USD for a million tokens, and "
+                               f"{', '.join(FIXED)} are the recorder's (seed=null sends no seed)")
             else:
                 self.options[key] = value
         self.sent()  # refuses what it cannot send
-
-    def option(self, *names: str) -> Any:
-        """Return the first of these options that is sent, None where none is."""
-        sent = self.sent()
-        return next((part[name] for part in (sent, sent.get("options", {})) for name in names if name in part), None)
 
     @property
     def settings(self) -> dict[str, Any]:
         """Return all that decides the replies, as log and record keep it."""
         return {"prompt": self.text, "prompt_sha256": self.text and _sha256(self.text), "fields": list(self.fields),
-                "temperature": self.option("temperature"), "seed_kept": self.seed_kept and self.sends_seed,
+                "temperature": self.options.get("temperature"), "seed_kept": self.seed_kept and self.sends_seed,
                 "prices": self.prices, "model": self.facts, "request": self.sent()}
 
     def user_text(self, case_input: dict[str, Any]) -> str:
@@ -265,7 +248,7 @@ class Chat:
             raise self.rejection("the input is blank")
         return _text(values[0] if len(values) == 1 else case_input)
 
-    def messages(self, case: Case) -> list[dict[str, str]]:
+    def messages(self, case: Case) -> Messages:
         """Return the messages of a case: the filled template, or the prompt and then the input."""
         text = self.user_text(case.input)
         if self.fields:  # all in one pass, so that nothing in a value is taken for a field
@@ -280,18 +263,24 @@ class Chat:
         Raises the task's rejection, before any call, for a blank or missing input.
         """
         messages = self.messages(case)
+        seed = trial_seed(trial, case.id, self.seeds) if self.sends_seed else None
         began = time.monotonic()
-        reply = self.ask(messages, trial_seed(trial, case.id, self.seeds) if self.sends_seed else None)
+        answered = self.server.request(self.path, self.sent(messages, seed), self.timeout_s)
         latency_s = round(time.monotonic() - began, 3)
-        metadata = {"server": self.server.name, "reply": reply.text, "latency_s": latency_s, **reply.kept}
-        if type(reply.read) is type(reply.written) is int:
-            metadata["tokens"] = reply.read + reply.written
+        try:
+            text, reason, read, written, kept = self.read(answered)
+        except (AttributeError, LookupError, TypeError, ValueError):
+            words = self.server.hidden(json.dumps(answered))[:300]
+            raise Unavailable(f"{self.server.name}: a reply that is not whole: {words}") from None
+        metadata = {"server": self.server.name, "reply": text, "latency_s": latency_s, **kept}
+        if type(read) is type(written) is int:
+            metadata["tokens"] = read + written
             if self.prices:
-                price_in, price_out = (self.prices.get(key, 0) for key in PRICES)
-                metadata["cost_usd"] = round((reply.read * price_in + reply.written * price_out) / 1e6, 9)
-        if warning := cut_warning(reply.read, self.option("num_ctx"), messages):
+                cost = read * self.prices.get("price_in", 0) + written * self.prices.get("price_out", 0)
+                metadata["cost_usd"] = round(cost / 1e6, 9)
+        if warning := cut_warning(read, self.options.get("num_ctx"), messages):
             metadata["warning"] = warning
-        return Answer(self.read_answer(reply.text, reply.reason, metadata), metadata)
+        return Answer(self.read_answer(text, reason, metadata), metadata)
 
     def read_answer(self, content: str, reason: Any, metadata: dict[str, Any]) -> Any:
         """Return the answer in a reply: its text where the task takes text, else its JSON value.
@@ -302,21 +291,18 @@ class Chat:
             value, fault = parse_json(content, "the reply"), ""
         except RunError as error:
             value, fault = content, str(error).rpartition(";")[0]
-        limit = self.option("num_predict", "max_completion_tokens", "max_tokens")
-        spent = ", spent on thinking," if metadata.get("thinking") else ""
+        blank = not content.strip()
         padded = not fault and content != content.rstrip()  # whole JSON, then blanks up to the limit
-        for wrong, kind, words in (
-            (reason == "load" and not content.strip(), NotLoaded,
-             'an empty reply with done_reason "load": nothing was generated'),
-            (reason == "length" and not padded, TruncatedReply,
-             f"cut off at {limit} tokens{spent} before the answer was whole; raise the limit (num_predict, "
-             "max_tokens), or see that think is false"),
-            (reason == "content_filter" or "refusal" in metadata, Declined, "a refusal or filter, and no answer"),
-            (not content.strip(), EmptyReply, f"an empty reply with done_reason {reason!r}"),
-            (any(mark in content for mark in THINKING), ThinkingLeaked, "thinking text is in the answer"),
-        ):
-            if wrong:
-                raise kind(words, metadata)
+        if blank and reason == "load":
+            raise NotLoaded('an empty reply with done_reason "load": nothing was generated', metadata)
+        if reason == "length" and not padded:
+            raise TruncatedReply("cut off at the token limit: raise num_predict or max_tokens, or think less", metadata)
+        if reason == "content_filter" or "refusal" in metadata:
+            raise Declined("a refusal or filter, and no answer", metadata)
+        if blank:
+            raise EmptyReply(f"an empty reply with done_reason {reason!r}", metadata)
+        if any(mark in content for mark in THINKING):
+            raise ThinkingLeaked("thinking text is in the answer", metadata)
         for answer in (content, value):
             try:
                 self.check_answer(answer)
@@ -326,7 +312,7 @@ class Chat:
         raise NotJSON(fault, metadata) if fault else wrong_schema
 
 
-def cut_warning(read: Any, context: Any, messages: Sequence[dict[str, str]]) -> str | None:
+def cut_warning(read: Any, context: Any, messages: Messages) -> str | None:
     """Return a warning where a server read no more tokens of messages than its context, or too few: it may have cut.
 
     A token is rarely as much as two words, or as ten bytes in text without blanks.
@@ -357,30 +343,31 @@ OLLAMA_KEPT = ("done_reason", "prompt_eval_count", "eval_count", "total_duration
 class Ollama(Chat):
     """A model of an Ollama server, known by its weights, template and parameters, or by a pinned digest."""
 
+    path = "/api/chat"
+
     def __init__(self, tag: str, pinned: str | None = None):
-        super().__init__(tag)
+        super().__init__(tag, Server("OLLAMA_HOST"), {
+            "temperature": TEMPERATURE, "num_predict": ANSWER_TOKENS, "num_ctx": CONTEXT_TOKENS})
         self.pinned, self.model = pinned, f"{tag}@{pinned or 'unknown'}"
-        self.server = Server("OLLAMA_HOST")
         self.loaded_before: set[str] | None = None
 
-    def sent(self) -> dict[str, Any]:
-        top = {"model": self.asked, "stream": False, "think": False, "truncate": False, "format": self.schema}
-        options = {"temperature": TEMPERATURE, "num_predict": ANSWER_TOKENS, "num_ctx": CONTEXT_TOKENS}
+    def sent(self, messages: Messages | None = None, seed: int | None = None) -> dict[str, Any]:
+        top = {"model": self.asked, "messages": messages, "stream": False, "think": False, "truncate": False,
+               "format": self.schema}
+        options = {"seed": seed}
         for key, value in self.options.items():
             if key not in OLLAMA_TOP + OLLAMA_OPTIONS:
                 raise RunError(f"--system-option {key} is no option of Ollama's; it has {', '.join(OLLAMA_OPTIONS)}")
             (top if key in OLLAMA_TOP else options)[key] = value
         return _drop_none(top) | {"options": _drop_none(options)}
 
-    def ask(self, messages: list[dict[str, str]], seed: int | None) -> Reply:
-        sent = self.sent()
-        reply = self.server.request("/api/chat", {
-            **sent, "messages": messages, "options": sent["options"] | _drop_none({"seed": seed})}, self.timeout_s)
-        message = reply["message"] if isinstance(reply.get("message"), dict) else {}
-        if not isinstance(content := message.get("content"), str) or reply.get("done") is not True:
-            raise self.server.not_whole(reply)
-        kept = _drop_none({**{key: reply.get(key) for key in OLLAMA_KEPT}, "thinking": message.get("thinking") or None})
-        return Reply(content, reply.get("done_reason"), reply.get("prompt_eval_count"), reply.get("eval_count"), kept)
+    def read(self, reply: dict[str, Any]) -> Reply:
+        message = reply["message"]
+        if not isinstance(message["content"], str) or reply["done"] is not True:
+            raise ValueError("not done")
+        kept = {key: reply.get(key) for key in OLLAMA_KEPT} | {"thinking": message.get("thinking") or None}
+        return (message["content"], reply.get("done_reason"), reply.get("prompt_eval_count"), reply.get("eval_count"),
+                _drop_none(kept))
 
     def prepare(self) -> dict[str, Any]:
         """Return {"host", "version", "digest"} of server and manifest, and note what the model is.
@@ -392,8 +379,7 @@ class Ollama(Chat):
         listed = dict(_models(self.server.request("/api/tags").get("models")))
         name = self.asked if self.asked in listed else f"{self.asked}:latest"
         if name not in listed:
-            raise RunError(f"{self.server.name} has no model {self.asked!r}; it has {', '.join(listed) or 'none'}; "
-                           f"run ollama pull {self.asked}")
+            raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(listed)}; run ollama pull")
         digest = listed[name]
         shown = self.server.request("/api/show", {"model": self.asked}, known=False)
         loaded = {other for one, other in _models(self.server.request("/api/ps", known=False).get("models"))
@@ -407,50 +393,49 @@ class Ollama(Chat):
         if self.pinned and digest != self.pinned:
             raise RunError(f"{self.server.name} has {self.asked} with digest {digest}, and {self.pinned} is pinned; "
                            f"install that, or record this one as --system model_triage:{self.asked}/{self.version}")
-        new = sorted(loaded - self.loaded_before)
-        return {"host": self.server.name, "version": str(version), "digest": digest} | ({"loaded": new} if new else {})
+        return _drop_none({"host": self.server.name, "version": str(version), "digest": digest,
+                           "loaded": sorted(loaded - self.loaded_before) or None})
 
 
 class OpenAI(Chat):
     """A model behind the OpenAI-compatible API, whoever serves it."""
 
-    def __init__(self, model: str):
-        super().__init__(model)
-        self.name = f"openai:{model}"
-        self.server = Server("OPENAI_BASE_URL", "https://api.openai.com/v1", os.environ.get("OPENAI_API_KEY", ""))
-        # One's own server honours a seed; a hosted one, behind a public name, promises nothing for it.
-        self.seed_kept = bool(re.fullmatch(r"[^.]*|[0-9.]+|.*:.*|.*\.(local|lan|internal)", self.server.host))
+    path = "/chat/completions"
 
-    def sent(self) -> dict[str, Any]:
-        limit = {} if "max_completion_tokens" in self.options else {"max_tokens": ANSWER_TOKENS}
-        form = self.options.get("response_format", "json_schema" if self.schema else None)
+    def __init__(self, model: str):
+        server = Server("OPENAI_BASE_URL", "https://api.openai.com/v1", os.environ.get("OPENAI_API_KEY", ""))
+        super().__init__(model, server, {"temperature": TEMPERATURE})
+        self.name = f"openai:{model}"
+        # One's own server honours a seed; a hosted one, behind a public name, promises nothing for it.
+        self.seed_kept = bool(re.fullmatch(r"[^.]*|[0-9.]+|.*:.*|.*\.(local|lan|internal)", server.host))
+
+    def sent(self, messages: Messages | None = None, seed: int | None = None) -> dict[str, Any]:
+        sent = {"model": self.asked, "messages": messages, "seed": seed, **self.options}
+        if "max_completion_tokens" not in sent:
+            sent.setdefault("max_tokens", ANSWER_TOKENS)
+        form = sent.get("response_format", "json_schema" if self.schema else None)
         if form == "json_schema":
             form = {"type": form, form: {"name": "answer", "strict": True, "schema": self.schema}}
-        elif isinstance(form, str):
-            form = _drop_none({"type": form, "schema": self.schema if form == "json_object" else None})
-        return _drop_none({"model": self.asked, "temperature": TEMPERATURE, **limit, **self.options,
-                           "response_format": form})
+        elif form == "json_object":
+            form = _drop_none({"type": form, "schema": self.schema})
+        return _drop_none(sent | {"response_format": form})
 
-    def ask(self, messages: list[dict[str, str]], seed: int | None) -> Reply:
-        reply = self.server.request("/chat/completions", self.sent() | _drop_none({"messages": messages, "seed": seed}),
-                                    self.timeout_s)
-        with contextlib.suppress(AttributeError, KeyError, IndexError, TypeError):
-            choice, usage = reply["choices"][0], reply.get("usage") or {}
-            message, reason = choice["message"], choice["finish_reason"]
-            content = message.get("content") or ""
-            kept = _drop_none({
-                "finish_reason": reason, "usage": usage, "served": reply.get("model"),
+    def read(self, reply: dict[str, Any]) -> Reply:
+        choice, usage = reply["choices"][0], reply.get("usage") or {}
+        message, reason = choice["message"], choice["finish_reason"]
+        content = message.get("content") or ""
+        if not isinstance(content, str) or not isinstance(reason, str):
+            raise ValueError("no text, or no end")
+        kept = {"finish_reason": reason, "usage": usage, "served": reply.get("model"),
                 "system_fingerprint": reply.get("system_fingerprint"), "refusal": message.get("refusal"),
-                "thinking": message.get("reasoning_content") or message.get("reasoning")})
-            if isinstance(content, str) and isinstance(reason, str):
-                return Reply(content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), kept)
-        raise self.server.not_whole(reply)
+                "thinking": message.get("reasoning_content") or message.get("reasoning")}
+        return content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), _drop_none(kept)
 
     def prepare(self) -> dict[str, Any]:
         """Return {"host", "version"} of the server; raise RunError where its list of models lacks this one."""
         listed = [name for name, _ in _models(self.server.request("/models", known=False).get("data"), "id")]
         if listed and self.asked not in listed:
-            raise RunError(f"{self.server.name} has no model {self.asked!r}; it has {', '.join(listed[:20])}; name one")
+            raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(listed[:20])}; name one")
         return {"host": self.server.name, "version": None}
 
 

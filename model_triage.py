@@ -11,7 +11,7 @@ they are refused before the first trial. The server is that of OLLAMA_HOST.
 from typing import Any
 
 import chat
-from triage_task import CATEGORIES, Rejection, check_answer, message_text
+from triage_task import CATEGORIES, message_text
 
 PROMPTS = {
     "v1": (
@@ -44,7 +44,7 @@ NUM_PREDICT = 64
 class ModelTriage(chat.Ollama):
     """An Ollama model with one version of the prompt."""
 
-    schema, rejection, check_answer = ANSWER_SCHEMA, Rejection, staticmethod(check_answer)
+    schema = ANSWER_SCHEMA
 
     def __init__(self, tag: str, version: str, pinned: str | None, name: str):
         super().__init__(tag, pinned)
@@ -65,5 +65,4 @@ def __getattr__(name: str) -> ModelTriage:
     tag, _, version = name.rpartition("/")
     if tag and version in PROMPTS:
         return ModelTriage(tag, version, None, tag)  # the whole tag: two of one model are two systems
-    there = [f"{short}_{version}" for short in MODELS for version in PROMPTS]
-    raise AttributeError(f"name one of {', '.join(there)}, or any model as {' or '.join(f'TAG/{v}' for v in PROMPTS)}")
+    raise AttributeError(f"name one of {', '.join(MODELS)} with _v1 or _v2, or any model as TAG/v1 or TAG/v2")

@@ -55,13 +55,15 @@ class NameTest(unittest.TestCase):
         for name in ("coder_v3", "coder", "nobody_v1", "llama3.2:1b", "llama3.2:1b/v3", "/v1", "coder_v1/"):
             with self.subTest(name), self.assertRaises(RunError) as caught:
                 load(name)
-            for part in (f"has no system {name!r}", "qwen_v1, qwen_v2, gemma_v1", "TAG/v1 or TAG/v2"):
+            for part in (f"has no system {name!r}", "qwen, gemma, coder with _v1 or _v2", "TAG/v1 or TAG/v2"):
                 self.assertIn(part, str(caught.exception))
 
 
 class RequestTest(ServerTest):
     def test_one_message_is_one_chat_request_with_exactly_this_body(self):
-        load("coder_v2").respond(Case("c", "dev", {"text": "Where is it? ¿Dónde?"}, {}, {}), 3)
+        system = load("coder_v2")
+        system.configure(TASK, [], None, {})
+        system.respond(Case("c", "dev", {"text": "Where is it? ¿Dónde?"}, {}, {}), 3)
         self.assertEqual(self.server.asked, [("POST", "/api/chat", {
             "model": "qwen2.5-coder:0.5b", "stream": False, "think": False, "truncate": False,
             "format": {"type": "object",

@@ -14,7 +14,6 @@ what the server refuses (RunError) stops the run at once.
 
 import base64
 import contextlib
-import email.utils
 import hashlib
 import http.client
 import io
@@ -85,19 +84,6 @@ def server_address(text: str, variable: str) -> tuple[str, str, str, int, str]:
     return scheme or "http", urllib.parse.unquote(login), host.strip("[]") or "127.0.0.1", number, path and f"/{path}"
 
 
-def retry_seconds(text: str) -> float | None:
-    """Return the seconds that a Retry-After header asks for, as a number or a date; None where it is neither.
-
-    >>> retry_seconds("120"), retry_seconds("Thu, 01 Jan 1970 00:00:00 GMT"), retry_seconds("soon")
-    (120.0, 0.0, None)
-    """
-    if re.fullmatch("[0-9]{1,9}", text):
-        return float(text)
-    with contextlib.suppress(ValueError, TypeError):
-        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
-    return None
-
-
 class Server:
     """A JSON API over HTTP at one address; a connection a request, so that a dead one is never used again."""
 
@@ -144,12 +130,13 @@ class Server:
             raise http.client.IncompleteRead(content, response.length)
         return response, content
 
-    def request(self, path: str, body: Any = None, timeout_s: float = LOOK_TIMEOUT_S,
-                known: bool = True) -> dict[str, Any]:
-        """Return the JSON object that the server answers to a GET, or to a POST of a body, within timeout_s.
+    def request(self, path: str, body: Any = None, read: Callable[[Any], Any] = dict,
+                timeout_s: float = LOOK_TIMEOUT_S, known: bool = True) -> Any:
+        """Return what read() makes of the JSON object that the server answers to a GET, or to a POST of a body.
 
-        Raises Unavailable where the same may go through later, RunError where it will not, in the server's words. A
-        path that is not `known` to all servers gives {} where it is not there.
+        Raises Unavailable where the same may go through later: no whole answer within timeout_s, or none that read()
+        takes; RunError where it will not, in the server's words. Of a path that is not `known` to all servers, and is
+        not there, read() gets an empty object.
         """
         try:
             response, content = self._exchange(path, None if body is None else json.dumps(body), timeout_s)
@@ -159,22 +146,24 @@ class Server:
             reason = self.hidden(str(error) or type(error).__name__)
             raise Unavailable(f"{self.name} ({self.variable}): {reason}", absent=isinstance(error, ABSENT)) from None
         if response.status in (404, 405) and not known:
-            return {}
-        value, text, fault = None, content.decode(errors="replace"), "a reply that is an error, or no JSON object"
+            return read({})
+        value: Any = None
+        text, fault = content.decode(errors="replace"), "a reply that is an error, or not whole"
         try:  # read and written again, a secret stands in it as in self.secrets
             text = json.dumps(parse_json(decode(content, "a reply"), "a reply"), ensure_ascii=False)
             value = json.loads(self.hidden(text, LONG_SECRET))
         except RunError as error:
             fault = str(error).rpartition(";")[0]
-        words = self.hidden(text)[:300]
-        pause = retry_seconds(response.getheader("Retry-After", ""))
+        words, asked = self.hidden(text)[:300], response.getheader("Retry-After", "")
+        pause = float(asked) if re.fullmatch("[0-9]{1,9}", asked) else None
         if response.status in LATER or response.status in BUSY and (pause is not None or not REFUSED.search(text)):
             raise Unavailable(f"{self.name}: {response.status} {words}", pause)
         if response.status != 200:
             raise RunError(f"{self.name}{path} answers {response.status}: {words}; correct model, options or address")
-        if not isinstance(value, dict) or value.get("error") is not None:
-            raise Unavailable(f"{self.name}: {fault}: {words}")
-        return value
+        with contextlib.suppress(AttributeError, LookupError, TypeError, ValueError):
+            if value.get("error") is None:
+                return read(value)
+        raise Unavailable(f"{self.name}: {fault}: {words}")
 
 
 # === A model with a prompt, behind any server ===
@@ -198,7 +187,7 @@ class Chat:
     facts: Any = None  # what the server tells of the model
     path: str
     sent: Callable[..., dict[str, Any]]  # of messages and seed, or neither; RunError for an option that is none
-    read: Callable[[dict[str, Any]], Reply]  # AttributeError, LookupError, TypeError, ValueError for half a reply
+    read: Callable[[Any], Reply]  # of the server's answer, as Server.request() takes it
 
     def __init__(self, model: str, server: Server, options: dict[str, Any]):
         self.asked = self.name = self.model = model
@@ -265,13 +254,9 @@ class Chat:
         messages = self.messages(case)
         seed = trial_seed(trial, case.id, self.seeds) if self.sends_seed else None
         began = time.monotonic()
-        answered = self.server.request(self.path, self.sent(messages, seed), self.timeout_s)
+        text, reason, read, written, kept = self.server.request(self.path, self.sent(messages, seed), self.read,
+                                                                self.timeout_s)
         latency_s = round(time.monotonic() - began, 3)
-        try:
-            text, reason, read, written, kept = self.read(answered)
-        except (AttributeError, LookupError, TypeError, ValueError):
-            words = self.server.hidden(json.dumps(answered))[:300]
-            raise Unavailable(f"{self.server.name}: a reply that is not whole: {words}") from None
         metadata = {"server": self.server.name, "reply": text, "latency_s": latency_s, **kept}
         if type(read) is type(written) is int:
             metadata["tokens"] = read + written
@@ -361,7 +346,7 @@ class Ollama(Chat):
             (top if key in OLLAMA_TOP else options)[key] = value
         return _drop_none(top) | {"options": _drop_none(options)}
 
-    def read(self, reply: dict[str, Any]) -> Reply:
+    def read(self, reply: Any) -> Reply:
         message = reply["message"]
         if not isinstance(message["content"], str) or reply["done"] is not True:
             raise ValueError("not done")
@@ -376,14 +361,14 @@ class Ollama(Chat):
         RunError where the server lacks the model, or has another than the one pinned.
         """
         version = self.server.request("/api/version").get("version")
-        listed = dict(_models(self.server.request("/api/tags").get("models")))
+        listed = self.server.request("/api/tags", read=lambda reply: dict(_digests(reply)))
         name = self.asked if self.asked in listed else f"{self.asked}:latest"
         if name not in listed:
             raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(listed)}; run ollama pull")
         digest = listed[name]
         shown = self.server.request("/api/show", {"model": self.asked}, known=False)
-        loaded = {other for one, other in _models(self.server.request("/api/ps", known=False).get("models"))
-                  if one == name} - {digest}
+        running = self.server.request("/api/ps", read=_digests, known=False)
+        loaded = {other for one, other in running if one == name} - {digest}
         if self.loaded_before is None:  # at the first look: what is loaded then answers nothing here
             self.loaded_before = loaded
         weights = re.findall(r"^(?:FROM|ADAPTER) .*sha256[-:]([0-9a-f]{64})", str(shown.get("modelfile")), re.M)
@@ -420,7 +405,7 @@ class OpenAI(Chat):
             form = _drop_none({"type": form, "schema": self.schema})
         return _drop_none(sent | {"response_format": form})
 
-    def read(self, reply: dict[str, Any]) -> Reply:
+    def read(self, reply: Any) -> Reply:
         choice, usage = reply["choices"][0], reply.get("usage") or {}
         message, reason = choice["message"], choice["finish_reason"]
         content = message.get("content") or ""
@@ -433,7 +418,8 @@ class OpenAI(Chat):
 
     def prepare(self) -> dict[str, Any]:
         """Return {"host", "version"} of the server; raise RunError where its list of models lacks this one."""
-        listed = [name for name, _ in _models(self.server.request("/models", known=False).get("data"), "id")]
+        listed = self.server.request("/models", known=False,
+                                     read=lambda reply: [model["id"] for model in reply.get("data") or ()])
         if listed and self.asked not in listed:
             raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(listed[:20])}; name one")
         return {"host": self.server.name, "version": None}
@@ -451,11 +437,10 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def _models(listed: Any, key: str = "name") -> list[tuple[str, str]]:
-    """Return (name, digest of 12 digits) of the models in a server's list, as far as it is one."""
-    return [(model[key], str(model.get("digest", "")).removeprefix("sha256:")[:12] or "unknown")
-            for model in (listed if isinstance(listed, list) else [])
-            if isinstance(model, dict) and isinstance(model.get(key), str)]
+def _digests(reply: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return (name, digest of 12 digits) of the models in a list of an Ollama server."""
+    return [(model["name"], model.get("digest", "unknown").removeprefix("sha256:")[:12])
+            for model in reply.get("models") or ()]
 
 
 def __getattr__(name: str) -> Chat:

@@ -279,8 +279,7 @@ class PrepareTest(ChatTest):
 
     def test_an_openai_server_needs_no_list_of_models(self):
         self.assertEqual(self.system("openai:fake:1b").prepare(), {"host": f"{self.server.host}/v1", "version": None})
-        for listed in (http(404, {"detail": "Not Found"}), http(200, {"data": []}),
-                       http(200, {"data": [7, {"id": 8}]})):
+        for listed in (http(404, {"detail": "Not Found"}), http(200, {"data": []}), http(200, {})):
             self.server.broken = listed
             self.system("openai:fake:1b").prepare()
         self.server.broken = http(401, {"error": {"message": "bad key"}})
@@ -307,9 +306,12 @@ class PrepareTest(ChatTest):
         for broken in (http(404, b"<html>not here</html>"), http(200, b"<html>hello</html>"), http(200, [])):
             self.server.broken = broken
             self.assertIn(self.server.host, self.raised((RunError, Unavailable), self.system().prepare))
-        for models in (None, [7], [{"name": ["odd"]}], 7):
+        for models in (None, []):
             self.server.broken = http(200, {"models": models})
             self.assertIn("no model 'fake:1b'", self.raised(RunError, self.system().prepare))
+        for models in ([7], [{"name": ["odd"]}], 7):
+            self.server.broken = http(200, {"models": models})
+            self.assertIn("not whole", self.raised(Unavailable, self.system().prepare))
 
 
 class AnswerTest(ChatTest):
@@ -469,7 +471,7 @@ class TroubleTest(ChatTest):
             self.raised(Unavailable, self.respond, (status, words.encode()))
 
     def test_the_pause_that_a_server_asks_for_goes_with_it(self):
-        for value, seconds in (("7", 7.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("soon", None), ("-1", None),
+        for value, seconds in (("7", 7.0), ("Thu, 01 Jan 1970 00:00:00 GMT", None), ("soon", None), ("-1", None),
                                ("", None),
                                ("9" * 400, None)):
             self.server.always = (429, {"error": "slow down"}, f"Retry-After: {value}")
@@ -502,17 +504,17 @@ class TroubleTest(ChatTest):
     def test_a_connection_reset_dropped_or_cut_short_is_unavailable(self):
         for fault, said in (("reset", "reset"), ("closed", "without response"), ("cut short", "IncompleteRead"),
                             ("not JSON", "not JSON at line 1"),
-                            ("error in a 200", 'an error, or no JSON object: {"error": "generation failed"}')):
+                            ("error in a 200", 'an error, or not whole: {"error": "generation failed"}')):
             self.assertIn(said, self.raised(Unavailable, self.respond, fault))
         for cut in (1, 40, len(json.dumps(ollama()))):
             self.assertIn("IncompleteRead", self.raised(Unavailable, self.respond, http(200, ollama(), cut=cut)))
 
     def test_a_200_that_is_no_whole_reply_is_unavailable(self):
         stream = b'{"message":{"content":"se"},"done":false}\n{"error":"generation failed"}\n'
-        for body, said in (({"error": "it failed"}, 'an error, or no JSON object: {"error": "it failed"}'),
+        for body, said in (({"error": "it failed"}, 'an error, or not whole: {"error": "it failed"}'),
                            ((200, stream), "not JSON at line 2 column 1"),
                            ({"error": {"code": 1}}, "an error"), ((200, b"<html>"), "not JSON at line 1 column 1"),
-                           ((200, b""), "empty"), ([ollama()], "no JSON object"),
+                           ((200, b""), "empty"), ([ollama()], "not whole"),
                            ((200, b'{"message": {"content": NaN}}'), "NaN is not a finite number"),
                            (ollama(done=False), "not whole"),
                            (ollama(done=None), "not whole"), (ollama(done="true"), "not whole"),

@@ -222,11 +222,11 @@ class Pool:
 class Progress:
     """One line about the run on stderr: drawn over itself on a terminal, else written once a minute."""
 
-    def __init__(self, total: int, kept: Iterable[str], quiet: bool, timer: Callable[[], float], stream: Any = None):
+    def __init__(self, total: int, kept: Iterable[str], quiet: bool, timer: Callable[[], float]):
         self.total, self.verdicts = total, Counter(kept)
         self.before, self.retries, self.trouble = self.verdicts.total(), 0, False
-        self.stream, self.quiet, self.timer = stream or sys.stderr, quiet, timer
-        terminal = self.stream.isatty() and os.environ.get("TERM") != "dumb"
+        self.quiet, self.timer = quiet, timer
+        terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.erase = "\r\x1b[K" if terminal else ""  # takes the drawn line away
         self.began = self.drawn = self.stepped = timer()
 
@@ -262,14 +262,13 @@ class Progress:
     def write(self, text: str) -> None:
         """Write a text in place of the drawn line, and flush, unless quiet."""
         if not self.quiet:
-            self.stream.write(self.erase + text)
-            self.stream.flush()
+            print(self.erase + text, end="", file=sys.stderr, flush=True)
 
 
-def verdict_of(task: Task, cases: dict[str, Case], row: dict[str, Any]) -> str:
+def verdict_of(task: Task, case: Case, row: dict[str, Any]) -> str:
     """Return the verdict for the progress line. A grader that fails is no reason to stop: the answer is kept."""
     try:
-        return harness.grade(task, cases[row["case_id"]], row)[0]
+        return harness.grade(task, case, row)[0]
     except Exception:  # raised again by the replay of the finished log
         return "not graded"
 
@@ -280,7 +279,7 @@ def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Ca
     first = ""  # what answered the first trial
     for row in rows:
         where = f"(first: case {row['case_id']!r} trial {row['trial']})"
-        if verdict_of(task, cases, row) == "incomplete":
+        if verdict_of(task, cases[row["case_id"]], row) == "incomplete":
             error = row.get("error", {"type": "NoAnswer", "message": f"the output is no answer of {task.name}"})
             found.setdefault(f"incomplete, {error['type']}", []).append(f"{error['message'][:200]} {where}")
         served = logs.served_by(row)
@@ -301,7 +300,6 @@ class Recorder(NamedTuple):
     args: argparse.Namespace
     system: Any
     task: Task
-    cases: dict[str, Case]
     writer: LogWriter
     patience: Patience
     progress: Progress
@@ -356,9 +354,8 @@ class Recorder(NamedTuple):
             return
         case, trial = attempt
         seed = harness.trial_seed(trial, case.id, self.args.seeds)
-        row = {"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome}
-        self.writer.add(row)
-        self.progress.step(verdict_of(self.task, self.cases, row))
+        self.writer.add({"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome})
+        self.progress.step(verdict_of(self.task, case, outcome))
         if "retries" in outcome["metadata"] or len(self.writer.rows) % LOOK_EVERY == 0:
             self.look()
 
@@ -455,8 +452,9 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
         files.check_outputs(outputs, read, header)
         if not writer.sealed:
             cases = {case.id: case for case in case_set.cases}
-            progress = Progress(len(attempts), [verdict_of(task, cases, row) for row in writer.rows], args.quiet, timer)
-            Recorder(args, system, task, cases, writer, patience, progress, clock, timer).record()
+            kept = [verdict_of(task, cases[row["case_id"]], row) for row in writer.rows]
+            progress = Progress(len(attempts), kept, args.quiet, timer)
+            Recorder(args, system, task, writer, patience, progress, clock, timer).record()
     finish(args, task, case_set)
     return 0
 

@@ -99,10 +99,9 @@ class Server:
         basic = base64.b64encode(login.encode()).decode()
         if key or login:
             self.headers["Authorization"] = f"Bearer {key}" if key else f"Basic {basic}"
-        forms = set()  # in which a server may repeat them
-        for secret in (key, login, login.partition(":")[2], basic):
-            forms |= {secret, urllib.parse.quote(secret, ""), json.dumps(secret, ensure_ascii=False)[1:-1]}
-        self.secrets = sorted(forms - {""}, key=len, reverse=True)
+        secrets = [key, login, login.partition(":")[2], basic]
+        forms = {*secrets, *(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in secrets)} - {""}
+        self.secrets = sorted(forms, key=len, reverse=True)
 
     def hidden(self, text: str, shortest: int = 1) -> str:
         """Return a text with *** for the key and the login, in every form that has so many letters."""

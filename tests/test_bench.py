@@ -1335,7 +1335,8 @@ class ProgressTest(unittest.TestCase):
         self.now = 0.0
 
     def progress(self, stream: Any, total: int = 220, kept: Any = (), quiet: bool = False) -> bench.Progress:
-        return bench.Progress(total, kept, quiet, lambda: self.now, stream)
+        self.enterContext(contextlib.redirect_stderr(stream))
+        return bench.Progress(total, kept, quiet, lambda: self.now)
 
     def test_line_says_done_percent_rate_time_left_passes_incomplete_and_retries(self):
         progress = self.progress(io.StringIO(), kept=["pass"] * 60 + ["fail"] * 40)
@@ -1343,8 +1344,7 @@ class ProgressTest(unittest.TestCase):
         self.now = 20.0
         for verdict in ["pass"] * 8 + ["fail", "incomplete"]:
             progress.step(verdict)
-        with contextlib.redirect_stderr(io.StringIO()):
-            progress.retried("503 busy")
+        progress.retried("503 busy")
         self.assertEqual(progress.line(), "110/220 50%  0.50/s  0:03:40 left  pass 68  incomplete 1  retries 1")
         progress.step("fail")
         self.assertEqual(progress.line(), "111/220 50%  0.55/s  0:03:18 left  pass 68  incomplete 1  retries 1")
@@ -1360,16 +1360,15 @@ class ProgressTest(unittest.TestCase):
 
     def test_a_server_that_went_away_is_reported_at_once(self):
         for stream, quiet, erased in ((io.StringIO(), False, ""), (Terminal(), True, ""),
-                                      (Terminal(), False, "\r\x1b[K" * 2)):
-            progress, err = self.progress(stream, quiet=quiet), io.StringIO()
-            with contextlib.redirect_stderr(err):
-                for _ in range(3):
-                    progress.retried("127.0.0.1:11434:\nConnection refused")  # the same trouble: told once
-                progress.step("pass")
-                progress.retried("503 busy")
-            self.assertEqual(err.getvalue().splitlines(), [
-                "waiting for the server: 127.0.0.1:11434: Connection refused", "waiting for the server: 503 busy"])
-            self.assertEqual(stream.getvalue(), erased)
+                                      (Terminal(), False, "\r\x1b[K")):
+            progress = self.progress(stream, quiet=quiet)
+            for _ in range(3):
+                progress.retried("127.0.0.1:11434:\nConnection refused")  # the same trouble: told once
+            progress.step("pass")
+            progress.retried("503 busy")
+            self.assertEqual(stream.getvalue(),
+                             f"{erased}waiting for the server: 127.0.0.1:11434: Connection refused\n"
+                             f"{erased}waiting for the server: 503 busy\n")
 
     def test_terminal_line_is_drawn_over_itself_and_cleared_before_others(self):
         stream = Terminal()

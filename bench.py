@@ -36,7 +36,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from core import files, logs
 import harness
@@ -122,45 +122,6 @@ class LogWriter(files.Appender):
 
 
 # === Trials, several at a time ===
-
-
-class Patience(NamedTuple):
-    """How a request that the server did not answer is tried again."""
-
-    retries: int
-    stop: threading.Event  # set: nothing is tried again
-    wait: Callable[[float], Any]  # makes a pause
-
-    def tried(self, work: Callable[[], Any], noted: Callable[[str], Any], first: bool = False) -> tuple[Any, list[str]]:
-        """Return what work() returns, and why each time before it was Unavailable; noted() gets each reason at once.
-
-        Pauses double, jitter shortens them by up to half, so that many recorders do not come back at once, and no pause
-        is shorter than the server asks, up to the longest. Raises Unavailable once `retries` further tries are spent,
-        after a pause in which `stop` was set, or, the first time, at once where no server is.
-        """
-        reasons: list[str] = []
-        pause = FIRST_PAUSE_S
-        while True:
-            try:
-                return work(), reasons
-            except Unavailable as error:
-                if len(reasons) == self.retries or first and error.absent:
-                    raise Unavailable(f"{error}, after {len(reasons)} retries") from None
-                reasons.append(str(error))
-                noted(str(error))
-                asked = min(error.retry_after_s or 0, LONGEST_PAUSE_S)
-                self.wait(max(asked, pause * (1 - random.random() / 2)))
-                pause = min(2 * pause, LONGEST_PAUSE_S)
-                if self.stop.is_set():
-                    raise
-
-
-def prepared(system: Any, patience: Patience, noted: Callable[[str], Any], first: bool = False) -> Any:
-    """Return what a system's prepare() says of its server, None where it has none; RunError for no answer."""
-    try:
-        return patience.tried(system.prepare, noted, first)[0] if hasattr(system, "prepare") else None
-    except Unavailable as error:
-        raise RunError(f"the server of {system.name} does not answer: {error}; start it") from None
 
 
 class Pool:
@@ -294,44 +255,76 @@ def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Ca
 # === Command line ===
 
 
-class Recorder(NamedTuple):
-    """Records the attempts that a log lacks, and seals it."""
+class Recorder:
+    """Asks a system, again where its server is unavailable, and writes what it answers into a log."""
 
-    args: argparse.Namespace
-    system: Any
-    task: Task
     writer: LogWriter
-    patience: Patience
-    progress: Progress
-    clock: Callable[[], float]
-    timer: Callable[[], float]
 
-    def record(self) -> None:
-        """Record what is missing; raise RunError where the run must stop.
+    def __init__(self, args: argparse.Namespace, system: Any, task: Task, clock: Callable[[], float],
+                 timer: Callable[[], float], wait: Callable[[float], Any] | None):
+        self.args, self.system, self.task, self.clock, self.timer = args, system, task, clock, timer
+        self.stop = threading.Event()  # set: nothing is begun or tried again, and a pause ends
+        self.wait = wait or self.stop.wait
+        self.progress = Progress(0, (), args.quiet, timer)
+
+    def tried(self, work: Callable[[], Any], first: bool = False) -> tuple[Any, list[str]]:
+        """Return what work() returns, and why each time before it was Unavailable.
+
+        Pauses double, jitter shortens them by up to half, so that many recorders do not come back at once, and no pause
+        is shorter than the server asks, up to the longest. Raises Unavailable once --retries further tries are spent,
+        after a pause in which `stop` was set, or, the first time, at once where no server is.
+        """
+        reasons: list[str] = []
+        pause = FIRST_PAUSE_S
+        while True:
+            try:
+                return work(), reasons
+            except Unavailable as error:
+                if len(reasons) == self.args.retries or first and error.absent:
+                    raise Unavailable(f"{error}, after {len(reasons)} retries") from None
+                reasons.append(str(error))
+                self.progress.retried(str(error))
+                asked = min(error.retry_after_s or 0, LONGEST_PAUSE_S)
+                self.wait(max(asked, pause * random.uniform(0.5, 1)))
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+                if self.stop.is_set():
+                    raise
+
+    def prepared(self, first: bool = False) -> Any:
+        """Return what the system's prepare() says of its server, None where it has none; RunError for no answer."""
+        try:
+            return self.tried(self.system.prepare, first)[0] if hasattr(self.system, "prepare") else None
+        except Unavailable as error:
+            raise RunError(f"the server of {self.system.name} does not answer: {error}; start it") from None
+
+    def record(self, writer: LogWriter, cases: dict[str, Case]) -> None:
+        """Record what a log is missing, and seal it; raise RunError where the run must stop.
 
         After a retry, every LOOK_EVERY trials and at the end, the model and the server are compared with the header.
         """
-        writer, progress = self.writer, self.progress
-        name, count = f"{self.system.name} {self.system.version}", f"{len(writer.missing)} of {progress.total}"
-        progress.write(files.line_of(f"{name}: {count} trials to record into {self.args.log}") + "\n")
+        verdicts = [verdict_of(self.task, cases[row["case_id"]], row) for row in writer.rows]
+        total = len(writer.rows) + len(writer.missing)
+        self.writer, self.progress = writer, Progress(total, verdicts, self.args.quiet, self.timer)
+        self.progress.write(files.line_of(f"{self.system.name} {self.system.version}: {len(writer.missing)} of {total} "
+                                          f"trials to record into {self.args.log}") + "\n")
         try:
             if writer.first:
                 writer.add(writer.first)
-            Pool(self.work, self.keep, self.patience.stop).run(writer.missing, self.args.workers, progress.show)
+            Pool(self.work, self.keep, self.stop).run(writer.missing, self.args.workers, self.progress.show)
             self.look()
             writer.seal()
         except BaseException as stopped:
-            progress.write("")
+            self.progress.write("")
             if writer.sealed:  # the model has changed: there is nothing to go on with
                 raise
-            words = f"{len(writer.rows)} of {progress.total} trials are kept; go on with --log {writer.path} --resume"
+            words = f"{len(writer.rows)} of {total} trials are kept; go on with --log {writer.path} --resume"
             if not os.path.exists(writer.path):  # it was removed, and could not be saved elsewhere
                 words = "nothing of it is kept"
             if isinstance(stopped, RunError):
                 raise RunError(f"{stopped}; {words}") from None
             print_stderr(f"stopped: {words}")
             raise
-        progress.write(f"{progress.line()}\n")
+        self.progress.write(f"{self.progress.line()}\n")
 
     def work(self, attempt: Attempt) -> Any:
         """Return the outcome of an attempt, tried again while the server is unavailable. Called by the workers."""
@@ -341,7 +334,7 @@ class Recorder(NamedTuple):
             return {**outcome, "elapsed_s": round(self.timer() - began, 3), "at": harness.utc(self.clock())}
 
         try:
-            outcome, reasons = self.patience.tried(respond, self.progress.retried)
+            outcome, reasons = self.tried(respond)
         except (RunError, Unavailable) as error:
             raise RunError(f"case {attempt[0].id!r} trial {attempt[1]}: {error}") from None
         if reasons:
@@ -361,7 +354,7 @@ class Recorder(NamedTuple):
 
     def look(self) -> None:
         """Raise RunError, the log noted so and sealed, unless model, settings and server are those of the header."""
-        server = prepared(self.system, self.patience, self.progress.retried)
+        server = self.prepared()  # now the system knows what its model is
         now = json.loads(files.json_line({  # as JSON holds it, like the header
             "type": "changed", "model": self.system.model, "settings": getattr(self.system, "settings", None),
             "server": server, "at": harness.utc(self.clock())}))
@@ -430,15 +423,14 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     if n > 1:
         args.out = None  # of a shard there is no record
     elif args.out is None:
-        args.out = os.path.join("runs", os.path.splitext(os.path.basename(args.log))[0] + ".json")
+        args.out = f"runs/{os.path.splitext(os.path.basename(args.log))[0]}.json"
     if (not 1 <= args.workers <= MOST_WORKERS or args.retries < 0
             or args.timeout is not None and not 0 < args.timeout < 1e9):
         raise RunError(f"give --workers from 1 to {MOST_WORKERS}, --retries of 0 or more, --timeout above 0")
     task, case_set, system = harness.load_run(args)
     set_up(system, args)
-    stop = threading.Event()
-    patience = Patience(args.retries, stop, wait or stop.wait)
-    server = prepared(system, patience, lambda reason: print_stderr(f"waiting for the server: {reason}"), first=True)
+    recorder = Recorder(args, system, task, clock, timer, wait)
+    server = recorder.prepared(first=True)
     run = {"splits": [args.split], "trials": args.trials, "shard": None if n == 1 else f"{k}/{n}",
            "workers": args.workers, "started_at": harness.utc(clock())}
     if args.seeds != logs.SEED_RULES[0]:
@@ -451,10 +443,7 @@ def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.ti
     with contextlib.closing(LogWriter(args.log, args.resume, header, attempts)) as writer:
         files.check_outputs(outputs, read, header)
         if not writer.sealed:
-            cases = {case.id: case for case in case_set.cases}
-            kept = [verdict_of(task, cases[row["case_id"]], row) for row in writer.rows]
-            progress = Progress(len(attempts), kept, args.quiet, timer)
-            Recorder(args, system, task, writer, patience, progress, clock, timer).record()
+            recorder.record(writer, {case.id: case for case in case_set.cases})
     finish(args, task, case_set)
     return 0
 

@@ -7,6 +7,7 @@ are sockets on the loopback, systems are objects of this file, and a death is an
 many bytes, save where a subprocess kills itself in earnest.
 """
 
+import argparse
 import contextlib
 import errno
 import fcntl
@@ -461,9 +462,12 @@ class PauseTest(unittest.TestCase):
                 raise Unavailable("503 busy", asked)
             return 1
 
-        patience = bench.Patience(retries, stop or threading.Event(), pauses.append)
-        with mock.patch.object(random, "random", lambda: jitter):
-            return patience.tried(work, lambda reason: None), pauses
+        args = argparse.Namespace(retries=retries, quiet=True)
+        recorder = bench.Recorder(args, None, None, lambda: 0.0, lambda: 0.0, pauses.append)
+        recorder.stop = stop or recorder.stop
+        with (mock.patch.object(random, "uniform", lambda low, high: high - jitter * (high - low)),
+              contextlib.redirect_stderr(io.StringIO())):
+            return recorder.tried(work), pauses
 
     def test_pauses_double_up_to_a_minute(self):
         self.assertEqual(self.patient(9, 9)[1], [1, 2, 4, 8, 16, 32, 60, 60, 60])

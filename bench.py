@@ -51,6 +51,8 @@ MOST_WORKERS = 10_000
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
 
 Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
+Row = dict[str, Any]  # a line of a log
+Clock = Callable[[], float]
 
 
 def attempts_of(cases: Sequence[Case], trials: int, shard: tuple[int, int]) -> list[Attempt]:
@@ -71,12 +73,12 @@ class LogWriter(files.Appender):
     More trials extend a log that has its end line.
     """
 
-    def __init__(self, path: str, resume: bool, header: dict[str, Any], attempts: Sequence[Attempt]):
+    def __init__(self, path: str, resume: bool, header: Row, attempts: Sequence[Attempt]):
         """Open a log at its next line; raise RunError, the log untouched, where it is not one of this run."""
         self.header, self.missing = header, attempts
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[Row] = []
         self.sealed, self.moved = False, ""
-        self.first: dict[str, Any] | None = header  # the line to begin with, where there is one
+        self.first: Row | None = header  # the line to begin with, where there is one
         super().__init__(path, files.LOG_START, self._check, fresh=not resume)
 
     def _check(self, lines: bytes) -> int:
@@ -95,7 +97,7 @@ class LogWriter(files.Appender):
         self.rows, self.missing, self.sealed = log.rows, list(missing.values()), bool(log.end and not self.first)
         return len(lines)
 
-    def add(self, value: dict[str, Any]) -> None:
+    def add(self, value: Row) -> None:
         """Write one line and wait until the disk has it; raise RunError where it has not, or the log is not ours alone.
 
         Where somebody removed the log, cut it or wrote to it, all that was recorded is saved in another file, this line
@@ -183,7 +185,7 @@ class Pool:
 class Progress:
     """One line about the run on stderr: drawn over itself on a terminal, else written once a minute."""
 
-    def __init__(self, total: int, kept: Iterable[str], quiet: bool, timer: Callable[[], float]):
+    def __init__(self, total: int, kept: Iterable[str], quiet: bool, timer: Clock):
         self.total, self.verdicts = total, Counter(kept)
         self.before, self.retries, self.trouble = self.verdicts.total(), 0, False
         self.quiet, self.timer = quiet, timer
@@ -226,7 +228,7 @@ class Progress:
             print(self.erase + text, end="", file=sys.stderr, flush=True)
 
 
-def verdict_of(task: Task, case: Case, row: dict[str, Any]) -> str:
+def verdict_of(task: Task, case: Case, row: Row) -> str:
     """Return the verdict for the progress line. A grader that fails is no reason to stop: the answer is kept."""
     try:
         return harness.grade(task, case, row)[0]
@@ -234,7 +236,7 @@ def verdict_of(task: Task, case: Case, row: dict[str, Any]) -> str:
         return "not graded"
 
 
-def run_warnings(rows: Sequence[dict[str, Any]], task: Task, cases: dict[str, Case]) -> list[str]:
+def run_warnings(rows: Sequence[Row], task: Task, cases: dict[str, Case]) -> list[str]:
     """Return warnings for the reader of a run: its incomplete trials by reason, and what the system warned of."""
     found: dict[str, list[str]] = {}
     first = ""  # what answered the first trial
@@ -260,8 +262,8 @@ class Recorder:
 
     writer: LogWriter
 
-    def __init__(self, args: argparse.Namespace, system: Any, task: Task, clock: Callable[[], float],
-                 timer: Callable[[], float], wait: Callable[[float], Any] | None):
+    def __init__(self, args: argparse.Namespace, system: Any, task: Task, clock: Clock, timer: Clock,
+                 wait: Callable[[float], Any] | None):
         self.args, self.system, self.task, self.clock, self.timer = args, system, task, clock, timer
         self.stop = threading.Event()  # set: nothing is begun or tried again, and a pause ends
         self.wait = wait or self.stop.wait
@@ -328,7 +330,7 @@ class Recorder:
 
     def work(self, attempt: Attempt) -> Any:
         """Return the outcome of an attempt, tried again while the server is unavailable. Called by the workers."""
-        def respond() -> dict[str, Any]:
+        def respond() -> Row:
             began = self.timer()
             outcome = harness.attempt(self.system, self.task, *attempt)
             return {**outcome, "elapsed_s": round(self.timer() - began, 3), "at": harness.utc(self.clock())}
@@ -341,7 +343,7 @@ class Recorder:
             outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons}
         return outcome
 
-    def keep(self, attempt: Attempt, outcome: dict[str, Any]) -> None:
+    def keep(self, attempt: Attempt, outcome: Row) -> None:
         """Write an outcome into the log."""
         if self.writer.sealed:  # the model has changed: what was still under way is of no use
             return
@@ -415,8 +417,8 @@ def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
         raise
 
 
-def main(argv: Sequence[str] | None = None, clock: Callable[[], float] = time.time,
-         timer: Callable[[], float] = time.monotonic, wait: Callable[[float], Any] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, clock: Clock = time.time, timer: Clock = time.monotonic,
+         wait: Callable[[float], Any] | None = None) -> int:
     """Run the command; clock tells the time of day, timer measures, wait makes the pauses between retries."""
     args = build_parser().parse_args(argv)
     k, n = shard_of(args.shard)

@@ -43,9 +43,11 @@ BUSY = {500, 502, 503, 504, 507, *range(520, 530)}  # it may, unless the words b
 REFUSED = re.compile(
     r"validation|invalid_request|literal_error|[a-z]+_(format|tokens)\b|"
     r"(invalid|unsupported|unknown|unexpected) (\S+ )?(argument|field|format|schema|option|parameter|value)\b", re.I)
-ABSENT = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, http.client.InvalidURL, UnicodeError)  # no such server
-Messages = list[dict[str, str]]
 THINKING = ("<think>", "<thinking>", "</think>", "<|channel|>")  # how thinking text looks when it leaks into content
+ABSENT = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, http.client.InvalidURL, UnicodeError)  # no such server
+
+Fields = dict[str, Any]  # of a request, a reply, a case's input
+Messages = list[dict[str, str]]
 
 
 # What a model can do wrong. A log keeps the name of the class, its message and the raw reply.
@@ -169,7 +171,7 @@ class Server:
 
 
 # The text of a reply, why it ended, the tokens read and written, and what goes into the metadata as it is.
-Reply = tuple[str, Any, Any, Any, dict[str, Any]]
+Reply = tuple[str, Any, Any, Any, Fields]
 
 
 class Chat:
@@ -185,10 +187,10 @@ class Chat:
     seed_kept = sends_seed = True
     facts: Any = None  # what the server tells of the model
     path: str
-    sent: Callable[..., dict[str, Any]]  # of messages and seed, or neither; RunError for an option that is none
+    sent: Callable[..., Fields]  # of messages and seed, or neither; RunError for an option that is none
     read: Callable[[Any], Reply]  # of the server's answer, as Server.request() takes it
 
-    def __init__(self, model: str, server: Server, options: dict[str, Any]):
+    def __init__(self, model: str, server: Server, options: Fields):
         self.asked = self.name = self.model = model
         self.server, self.options = server, options
         self.prices: dict[str, float] = {}
@@ -200,7 +202,7 @@ class Chat:
         self.fields = [field for field in fields if f"{{{field}}}" in text]
 
     def configure(self, task: Task, cases: Sequence[Case], prompt: tuple[str, str] | None,
-                  options: dict[str, Any]) -> None:
+                  options: Fields) -> None:
         """Take the task, --prompt as (name, text), and options; raise RunError where one does not fit."""
         self.check_answer, self.rejection, self.schema = task.check_answer, task.rejection, self.schema or task.schema
         if prompt:
@@ -223,13 +225,13 @@ class Chat:
         self.sent()  # refuses what it cannot send
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Fields:
         """Return all that decides the replies, as log and record keep it."""
         return {"prompt": self.text, "prompt_sha256": self.text and _sha256(self.text), "fields": list(self.fields),
                 "temperature": self.options.get("temperature"), "seed_kept": self.seed_kept and self.sends_seed,
                 "prices": self.prices, "model": self.facts, "request": self.sent()}
 
-    def user_text(self, case_input: dict[str, Any]) -> str:
+    def user_text(self, case_input: Fields) -> str:
         """Return the input as a message; raise the task's rejection where it holds nothing."""
         values = list(case_input.values())
         if self.rejection is not NoRejection and not any(_text(value).strip() for value in values if value is not None):
@@ -266,7 +268,7 @@ class Chat:
             metadata["warning"] = warning
         return Answer(self.read_answer(text, reason, metadata), metadata)
 
-    def read_answer(self, content: str, reason: Any, metadata: dict[str, Any]) -> Any:
+    def read_answer(self, content: str, reason: Any, metadata: Fields) -> Any:
         """Return the answer in a reply: its text where the task takes text, else its JSON value.
 
         Raises Incomplete, with metadata, where it holds none.
@@ -335,7 +337,7 @@ class Ollama(Chat):
         self.pinned, self.model = pinned, f"{tag}@{pinned or 'unknown'}"
         self.loaded_before: set[str] | None = None
 
-    def sent(self, messages: Messages | None = None, seed: int | None = None) -> dict[str, Any]:
+    def sent(self, messages: Messages | None = None, seed: int | None = None) -> Fields:
         top = {"model": self.asked, "messages": messages, "stream": False, "think": False, "truncate": False,
                "format": self.schema}
         options = {"seed": seed}
@@ -353,7 +355,7 @@ class Ollama(Chat):
         return (message["content"], reply.get("done_reason"), reply.get("prompt_eval_count"), reply.get("eval_count"),
                 _drop_none(kept))
 
-    def prepare(self) -> dict[str, Any]:
+    def prepare(self) -> Fields:
         """Return {"host", "version", "digest"} of server and manifest, and note what the model is.
 
         "loaded" lists other digests that were loaded under its name since the first look, where there are any. Raises
@@ -393,7 +395,7 @@ class OpenAI(Chat):
         # One's own server honours a seed; a hosted one, behind a public name, promises nothing for it.
         self.seed_kept = bool(re.fullmatch(r"[^.]*|[0-9.]+|.*:.*|.*\.(local|lan|internal)", server.host))
 
-    def sent(self, messages: Messages | None = None, seed: int | None = None) -> dict[str, Any]:
+    def sent(self, messages: Messages | None = None, seed: int | None = None) -> Fields:
         sent = {"model": self.asked, "messages": messages, "seed": seed, **self.options}
         if "max_completion_tokens" not in sent:
             sent.setdefault("max_tokens", ANSWER_TOKENS)
@@ -415,7 +417,7 @@ class OpenAI(Chat):
                 "thinking": message.get("reasoning_content") or message.get("reasoning")}
         return content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), _drop_none(kept)
 
-    def prepare(self) -> dict[str, Any]:
+    def prepare(self) -> Fields:
         """Return {"host", "version"} of the server; raise RunError where its list of models lacks this one."""
         listed = self.server.request("/models", known=False,
                                      read=lambda reply: [model["id"] for model in reply.get("data") or ()])
@@ -424,7 +426,7 @@ class OpenAI(Chat):
         return {"host": self.server.name, "version": None}
 
 
-def _drop_none(fields: dict[str, Any]) -> dict[str, Any]:
+def _drop_none(fields: Fields) -> Fields:
     return {key: value for key, value in fields.items() if value is not None}
 
 
@@ -436,7 +438,7 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def _digests(reply: dict[str, Any]) -> list[tuple[str, str]]:
+def _digests(reply: Fields) -> list[tuple[str, str]]:
     """Return (name, digest of 12 digits) of the models in a list of an Ollama server."""
     return [(model["name"], model.get("digest", "unknown").removeprefix("sha256:")[:12])
             for model in reply.get("models") or ()]

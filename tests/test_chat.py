@@ -255,6 +255,8 @@ class PrepareTest(ChatTest):
         system = self.system()
         system.prepare()
         self.assertEqual((system.model, system.settings["model"]["weights"]), ("fake:1b@ab12ab12ab12", []))
+        self.server.broken = http(200, {"models": [{"name": "fake:1b"}]})
+        self.assertEqual(system.prepare()["digest"], "unknown")
 
     def test_latest_is_meant_where_no_tag_is_named(self):
         self.server.models = {"plain:latest": "sha256:0c1d2e3f4a5b66"}
@@ -279,7 +281,7 @@ class PrepareTest(ChatTest):
 
     def test_an_openai_server_needs_no_list_of_models(self):
         self.assertEqual(self.system("openai:fake:1b").prepare(), {"host": f"{self.server.host}/v1", "version": None})
-        for listed in (http(404, {"detail": "Not Found"}), http(200, {"data": []}), http(200, {})):
+        for listed in (http(404, {"detail": "Not Found"}), http(405, b"no"), http(200, {"data": []}), http(200, {})):
             self.server.broken = listed
             self.system("openai:fake:1b").prepare()
         self.server.broken = http(401, {"error": {"message": "bad key"}})
@@ -300,6 +302,10 @@ class PrepareTest(ChatTest):
         self.server.broken = http(503, b"busy")
         with self.assertRaises(Unavailable) as caught:
             self.system().prepare()
+        self.assertFalse(caught.exception.absent)
+        self.server.always = "reset"
+        with self.assertRaises(Unavailable) as caught:
+            self.system().respond(case(), 1)
         self.assertFalse(caught.exception.absent)
 
     def test_a_server_that_is_not_ollama_is_refused(self):
@@ -345,6 +351,9 @@ class AnswerTest(ChatTest):
         bare = openai(**dict.fromkeys(("usage", "system_fingerprint", "model")))
         self.assertEqual(set(self.respond(bare, "openai:fake:1b")[1]),
                          {"server", "reply", "latency_s", "finish_reason", "usage"})
+
+    def test_an_answer_may_come_with_the_loading(self):
+        self.assertEqual(self.respond(ollama(done_reason="load")).output, ANSWER)
 
     def test_a_task_of_texts_gets_the_text(self):
         for content in ("Billing.", '{"a": 1}', "42"):
@@ -492,9 +501,10 @@ class TroubleTest(ChatTest):
 
     def test_a_key_that_a_server_repeats_in_a_reply_is_not_kept(self):
         with mock.patch.dict(os.environ, OPENAI_API_KEY="sk-a-key-of-some-length"):
-            answer = self.respond(openai("the key is sk-a-key-of-some-length", model="m sk-a-key-of-some-length"),
-                                  "openai:fake:1b", task=TEXT)
-        self.assertEqual((answer.output, answer.metadata["served"]), ("the key is ***", "m ***"))
+            reply = openai("the key is sk-a-key-of-some-length", model="m sk-a-key-of-some-length")
+            for data in (json.dumps(reply), json.dumps(reply).replace("sk-a-key", "sk-\\u0061-key")):
+                answer = self.respond((200, data.encode()), "openai:fake:1b", task=TEXT)
+                self.assertEqual((answer.output, answer.metadata["served"]), ("the key is ***", "m ***"))
         with mock.patch.dict(os.environ, OPENAI_API_KEY="EMPTY"):  # as vLLM has it: a word that a model may use
             self.assertEqual(self.respond(openai("EMPTY"), "openai:fake:1b", task=TEXT).output, "EMPTY")
 
@@ -516,7 +526,7 @@ class TroubleTest(ChatTest):
                            ({"error": {"code": 1}}, "an error"), ((200, b"<html>"), "not JSON at line 1 column 1"),
                            ((200, b""), "empty"), ([ollama()], "not whole"),
                            ((200, b'{"message": {"content": NaN}}'), "NaN is not a finite number"),
-                           (ollama(done=False), "not whole"),
+                           (ollama(error="it failed"), "an error"), (ollama(done=False), "not whole"),
                            (ollama(done=None), "not whole"), (ollama(done="true"), "not whole"),
                            (ollama(done=1), "not whole"),
                            ({"message": {"content": "se"}}, "not whole"), ({"done": True}, "not whole"),
@@ -563,11 +573,14 @@ class TroubleTest(ChatTest):
                                     ("fake:1b", "no bWU6cGEvc3M= here", "bWU6")):
             for status in (200, 401, 503):
                 for body in ({"error": words}, {"error": {"message": words}}, words.encode(), {"said": words},
-                             json.dumps([words]).encode()):
+                             json.dumps([words]).encode(), json.dumps([words]).replace("/", "\\/").encode()):
                     said = self.raised((RunError, Unavailable), self.respond, (status, body), name)
                     self.assertIn("***", said)
                     self.assertNotIn(hidden, said)
                     self.assertNotIn(json.dumps(hidden)[1:-1], said)
+        self.assertIn(': {"error": "*** is unknown"}', self.raised(RunError, self.respond, (401, {
+            "error": "me:pa/ss is unknown"})))
+        self.assertIn(": HTTP/2 ***", self.raised(Unavailable, self.respond, b'HTTP/2 me:pa/ss\r\n\r\n'))
         system = self.system("openai:m")
         self.assertNotIn("sk-a", json.dumps([system.settings, system.name, system.server.name, system.model]))
         with contextlib.suppress(RunError, Unavailable):

@@ -346,6 +346,29 @@ class FaultTest(Folder):
                     self.assert_refused(self.record("--resume"), again)
                     self.assertEqual(self.bytes(), kept)
 
+    def test_what_is_under_way_when_the_model_has_changed_is_not_added_to_the_closed_log(self):
+        class Changed(System):
+            looks = 0
+
+            def prepare(self):
+                self.looks += 1
+                return {"host": "h", "version": str(min(self.looks, 2))}
+
+        def hook(number: int, unit: Any) -> None:
+            if unit == ("c1", 1):
+                under_way.set()
+                while b'"type": "end"' not in self.bytes():
+                    time.sleep(0.001)
+            elif number < 3:
+                under_way.wait(10)
+                raise Unavailable("503 busy")  # so that the server is looked at
+
+        under_way = threading.Event()
+        result = Folder.record(self, "--workers", "2", system=Changed(hook))
+        self.assert_refused(result, "the model changed while it was recorded", "server.version")
+        kinds = [json.loads(line)["type"] for line in self.bytes().splitlines()]
+        self.assertEqual(kinds, ["header", "trial", "changed", "end"])
+
     def test_where_no_server_is_the_command_ends_at_once_quiet_or_not(self):
         self.serve().close()
         for more in ((), ("--quiet",)):
@@ -568,6 +591,13 @@ class ResumeTest(Folder):
         self.assertTrue(self.bytes().startswith(kept))
         self.assertIn("scripted 1: 5 of 9 trials to record into", result.err)
         self.assertEqual(len(self.rows()), 9)
+
+    def test_a_file_in_the_place_of_the_record_is_found_before_anything_is_asked(self):
+        kept, system = self.stop_after(4), System()
+        with open(self.out, "w") as file:
+            file.write("# a README")
+        self.assert_refused(self.record("--resume", system=system), "a file of another kind")
+        self.assertEqual((self.bytes(), system.calls), (kept, []))
 
     def test_gaps_in_the_middle_are_filled_too(self):
         self.record()
@@ -1241,6 +1271,20 @@ class InterruptTest(Folder):
         self.assertTrue(late.wait(10))
         time.sleep(0.05)  # for what must not come
         self.assertEqual(sorted(kept), expected)
+
+    def test_after_a_failure_what_is_under_way_is_kept_and_no_more_is_begun(self):
+        begun, kept, stop = [], [], threading.Event()
+
+        def work(unit: int) -> int:
+            begun.append(unit)
+            if unit == 1:
+                raise RunError("answers 404")
+            self.assertTrue(stop.wait(10))
+            return -unit
+
+        with self.assertRaisesRegex(RunError, "answers 404"):
+            bench.Pool(work, lambda *done: kept.append(done), stop).run(range(9), 2, lambda: None)
+        self.assertEqual((sorted(begun), kept), ([0, 1], [(0, 0)]))
 
     def test_no_more_are_begun_than_can_be_under_way_while_the_disk_is_slow(self):
         begun, ahead = itertools.count(1), []

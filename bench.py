@@ -269,21 +269,23 @@ class Recorder:
         self.wait = wait or self.stop.wait
         self.progress = Progress(0, (), args.quiet, timer)
 
-    def tried(self, work: Callable[[], Any], first: bool = False) -> tuple[Any, list[str]]:
-        """Return what work() returns, and why each time before it was Unavailable.
+    def tried(self, work: Callable[[], Any], what: str, first: bool = False) -> tuple[Any, list[str]]:
+        """Return what work() returns, and why each time before it was Unavailable; raise RunError, naming what.
 
         Pauses double, jitter shortens them by up to half, so that many recorders do not come back at once, and no pause
-        is shorter than the server asks, up to the longest. Raises Unavailable once --retries further tries are spent,
-        after a pause in which `stop` was set, or, the first time, at once where no server is.
+        is shorter than the server asks, up to the longest. It ends once --retries further tries are spent, after a
+        pause in which `stop` was set, or, the first time, at once where no server is.
         """
         reasons: list[str] = []
         pause = FIRST_PAUSE_S
         while True:
             try:
                 return work(), reasons
+            except RunError as error:
+                raise RunError(f"{what}: {error}") from None
             except Unavailable as error:
                 if len(reasons) == self.args.retries or first and error.absent:
-                    raise Unavailable(f"{error}, after {len(reasons)} retries") from None
+                    raise RunError(f"{what}: {error}, after {len(reasons)} retries; see to the server") from None
                 reasons.append(str(error))
                 self.progress.retried(str(error))
                 asked = min(error.retry_after_s or 0, LONGEST_PAUSE_S)
@@ -293,11 +295,10 @@ class Recorder:
                     raise
 
     def prepared(self, first: bool = False) -> Any:
-        """Return what the system's prepare() says of its server, None where it has none; RunError for no answer."""
-        try:
-            return self.tried(self.system.prepare, first)[0] if hasattr(self.system, "prepare") else None
-        except Unavailable as error:
-            raise RunError(f"the server of {self.system.name} does not answer: {error}; start it") from None
+        """Return what the system's prepare() says of its server, None where it has none."""
+        if not hasattr(self.system, "prepare"):
+            return None
+        return self.tried(self.system.prepare, f"the server of {self.system.name}", first)[0]
 
     def record(self, writer: LogWriter, cases: dict[str, Case]) -> None:
         """Record what a log is missing, and seal it; raise RunError where the run must stop.
@@ -335,10 +336,7 @@ class Recorder:
             outcome = harness.attempt(self.system, self.task, *attempt)
             return {**outcome, "elapsed_s": round(self.timer() - began, 3), "at": harness.utc(self.clock())}
 
-        try:
-            outcome, reasons = self.tried(respond)
-        except (RunError, Unavailable) as error:
-            raise RunError(f"case {attempt[0].id!r} trial {attempt[1]}: {error}") from None
+        outcome, reasons = self.tried(respond, f"case {attempt[0].id!r} trial {attempt[1]}")
         if reasons:
             outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons}
         return outcome

@@ -373,7 +373,7 @@ class FaultTest(Folder):
         self.serve().close()
         for more in ((), ("--quiet",)):
             result = self.record(*more, wait=self.fail)
-            self.assert_refused(result, "the server of model-triage-fake:1b does not answer", "(OLLAMA_HOST)",
+            self.assert_refused(result, "the server of model-triage-fake:1b: ", "(OLLAMA_HOST)",
                                 "Connection refused")
             self.assertEqual((result.err.count("\n"), os.listdir(self.folder)), (1, ["cases.json"]))
 
@@ -490,7 +490,7 @@ class PauseTest(unittest.TestCase):
         recorder.stop = stop or recorder.stop
         with (mock.patch.object(random, "uniform", lambda low, high: high - jitter * (high - low)),
               contextlib.redirect_stderr(io.StringIO())):
-            return recorder.tried(work), pauses
+            return recorder.tried(work, "case c"), pauses
 
     def test_pauses_double_up_to_a_minute(self):
         self.assertEqual(self.patient(9, 9)[1], [1, 2, 4, 8, 16, 32, 60, 60, 60])
@@ -522,7 +522,7 @@ class PauseTest(unittest.TestCase):
             {"number": 0}, {"number": 1, "retries": 2, "retried_after": ["503 busy"] * 2}, {"number": 2}])
 
     def test_spent_retries_are_reported(self):
-        with self.assertRaisesRegex(Unavailable, r"^503 busy, after 2 retries$"):
+        with self.assertRaisesRegex(RunError, "^case c: 503 busy, after 2 retries; see to the server$"):
             self.patient(3, 2)
 
     def test_the_first_and_the_last_look_at_the_server_are_tried_again(self):
@@ -544,7 +544,7 @@ class PauseTest(unittest.TestCase):
                 result = test.record("--retries", "2", system=system, wait=pauses.append)
                 self.assertEqual((result.status, pauses), (status, waits), result.err)
                 if status:
-                    test.assert_refused(result, "the server of scripted does not answer: 503 busy, after 2 retries")
+                    test.assert_refused(result, "the server of scripted: 503 busy, after 2 retries")
                     self.assertEqual(len(system.calls), 9 * (fails[0] > 1))
                     system.fails = ()
                     self.assertEqual(test.record("--resume", system=system).status, 0)
@@ -1564,7 +1564,7 @@ class CommandTest(Folder):
     def test_a_system_whose_server_is_not_there_is_refused_and_leaves_no_file(self):
         system = System()
         system.prepare = mock.Mock(side_effect=Unavailable("no licence free"))
-        self.assert_refused(self.record(system=system), "the server of scripted does not answer: no licence free")
+        self.assert_refused(self.record(system=system), "the server of scripted: no licence free")
         self.assertEqual((os.listdir(self.folder), system.calls), (["cases.json"], []))
 
     @unittest.skipUnless(bench.__doc__, "python3 -OO takes docstrings away")

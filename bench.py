@@ -27,14 +27,13 @@ import argparse
 import contextlib
 import hashlib
 import json
-import queue
 import random
 import re
 import shutil
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -132,8 +131,9 @@ class Pool:
     def __init__(self, work: Callable[[Any], Any], keep: Callable[[Any, Any], None], stop: threading.Event):
         """work returns the outcome of an attempt, keep takes both. stop: once set, none is begun any more."""
         self.work, self.keep, self.stop = work, keep, stop
-        self.lock = threading.Lock()  # whoever holds it keeps
-        self.finished: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
+        self.lock = threading.Lock()  # whoever holds it begins or keeps
+        self.waiting: Iterator[Any] = iter(())
+        self.finished: deque[tuple[Any, Any]] = deque()
         self.failures: list[BaseException] = []
 
     def run(self, attempts: Sequence[Any], workers: int, idle: Callable[[], None]) -> None:
@@ -142,11 +142,9 @@ class Pool:
         Sets `stop` where one raises: those under way are waited for and kept, then that exception is raised. Ctrl-C
         does not wait: what is finished is kept, then KeyboardInterrupt is raised.
         """
-        waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        for item in [*attempts, *[None] * workers]:  # None ends a thread
-            waiting.put(item)
-        threads = [threading.Thread(target=self._serve, args=[waiting], daemon=True)  # no exit waits for a slow server
-                   for _ in range(min(workers, len(attempts)))]
+        self.waiting = iter(attempts)
+        # Daemons: no exit waits for a slow server.
+        threads = [threading.Thread(target=self._serve, daemon=True) for _ in attempts[:workers]]
         try:
             for thread in threads:
                 thread.start()
@@ -156,27 +154,29 @@ class Pool:
                     idle()
         except BaseException:
             self.stop.set()
-            self.lock.acquire()  # for good: nothing is kept after this
+            self.lock.acquire()  # for good: nothing is begun or kept after this
             self._keep_finished()
             raise
         if self.failures:
             raise self.failures[0]
 
-    def _serve(self, waiting: queue.SimpleQueue[Any]) -> None:
+    def _serve(self) -> None:
         try:
-            for attempt in iter(waiting.get, None):
-                if self.stop.is_set():
-                    return
-                self.finished.put((attempt, self.work(attempt)))
+            for attempt in iter(self._next, None):
+                self.finished.append((attempt, self.work(attempt)))
                 with self.lock:
                     self._keep_finished()
         except BaseException as error:  # raised again, in the main thread
             self.failures.append(error)
             self.stop.set()
 
+    def _next(self) -> Any:
+        with self.lock:
+            return None if self.stop.is_set() else next(self.waiting, None)
+
     def _keep_finished(self) -> None:
-        while not self.finished.empty():
-            self.keep(*self.finished.get())
+        while self.finished:
+            self.keep(*self.finished.popleft())
 
 
 # === Progress ===

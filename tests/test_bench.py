@@ -8,6 +8,7 @@ many bytes, save where a subprocess kills itself in earnest.
 """
 
 import argparse
+import collections
 import contextlib
 import errno
 import fcntl
@@ -16,7 +17,6 @@ import io
 import itertools
 import json
 import os
-import queue
 import random
 import shutil
 import signal
@@ -1240,9 +1240,9 @@ class InterruptTest(Folder):
         self.addCleanup(ended.set)
         begun, kept = [], []
 
-        class Interrupted(queue.SimpleQueue):
-            def put(self, item: Any) -> None:
-                super().put(item)
+        class Interrupted(collections.deque):
+            def append(self, item: Any) -> None:
+                super().append(item)
                 if item == (2, -2):  # is finished, and before it can be kept comes Ctrl-C
                     hanging.wait(10)
                     os.kill(os.getpid(), signal.SIGINT)
@@ -1261,10 +1261,10 @@ class InterruptTest(Folder):
         def keep(unit: int, outcome: int) -> None:
             kept.append((unit, outcome))
 
-        with mock.patch.object(queue, "SimpleQueue", Interrupted):
-            pool = bench.Pool(work, keep, stop)
-            with self.assertRaises(KeyboardInterrupt):
-                pool.run(range(9), 2, lambda: None)
+        pool = bench.Pool(work, keep, stop)
+        pool.finished = Interrupted()
+        with self.assertRaises(KeyboardInterrupt):
+            pool.run(range(9), 2, lambda: None)
         expected = [(0, 0), (1, -1), (2, -2)]
         self.assertEqual((sorted(kept), sorted(begun)), (expected, [0, 1, 2, 3]))
         ended.set()

@@ -254,7 +254,7 @@ def run_warnings(rows: Sequence[Row], task: Task, cases: dict[str, Case]) -> lis
     return [f"{len(firsts)} of {len(rows)} trials: {what}: {firsts[0]}" for what, firsts in found.items()]
 
 
-# === Command line ===
+# === Recording ===
 
 
 class Recorder:
@@ -366,6 +366,9 @@ class Recorder:
             raise
 
 
+# === Command line ===
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "bench.py")
     harness.add_run_options(parser)
@@ -411,7 +414,7 @@ def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
     try:
         harness.save(harness.replay([log], case_set, task), args.out, args.log)
     except Exception:
-        print_stderr(f"{args.log} is whole: make its record with harness.py replay, of a mended task --task-changed")
+        print_stderr(f"{args.log} is whole: harness.py replay makes its record, with --task-changed of a mended task")
         raise
 
 

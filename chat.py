@@ -201,8 +201,7 @@ class Chat:
         self.prompt = f"{name} sha256:{_sha256(text)[:16]}"
         self.fields = [field for field in fields if f"{{{field}}}" in text]
 
-    def configure(self, task: Task, cases: Sequence[Case], prompt: tuple[str, str] | None,
-                  options: Fields) -> None:
+    def configure(self, task: Task, cases: Sequence[Case], prompt: tuple[str, str] | None, options: Fields) -> None:
         """Take the task, --prompt as (name, text), and options; raise RunError where one does not fit."""
         self.check_answer, self.rejection, self.schema = task.check_answer, task.rejection, self.schema or task.schema
         if prompt:
@@ -244,8 +243,9 @@ class Chat:
         if self.fields:  # all in one pass, so that nothing in a value is taken for a field
             names = "|".join(map(re.escape, self.fields))
             text = re.sub(rf"\{{({names})\}}", lambda match: _text(case.input[match[1]]), str(self.text))
-        system = [] if self.fields or self.text is None else [{"role": "system", "content": self.text}]
-        return [*system, {"role": "user", "content": text}]
+        elif self.text is not None:
+            return [{"role": "system", "content": self.text}, {"role": "user", "content": text}]
+        return [{"role": "user", "content": text}]
 
     def respond(self, case: Case, trial: int) -> Answer:
         """Return the model's answer to a case; metadata has the reply, tokens, latency_s, and cost_usd where priced.

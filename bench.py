@@ -376,7 +376,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", metavar="FILE", help="the run record to write (default: runs/LOG.json)")
     parser.add_argument("--resume", action="store_true", help="go on with the log, if there: record what it lacks")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="record every N-th trial, from the K-th on")
-    parser.add_argument("--seeds", choices=logs.SEED_RULES, default=logs.SEED_RULES[0], help="(default: %(default)s)")
+    parser.add_argument("--seeds", choices=logs.SEED_RULES, default=logs.SEED_RULES[0],
+                        help="what the seed of a trial follows from (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="requests at a time (default: %(default)s)")
     parser.add_argument("--retries", type=int, default=RETRIES, metavar="N", help="of a request (default: %(default)s)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="for one reply (default: the system's own)")

@@ -239,16 +239,11 @@ def verdict_of(task: Task, case: Case, row: Row) -> str:
 def run_warnings(rows: Sequence[Row], task: Task, cases: dict[str, Case]) -> list[str]:
     """Return warnings for the reader of a run: its incomplete trials by reason, and what the system warned of."""
     found: dict[str, list[str]] = {}
-    first = ""  # what answered the first trial
     for row in rows:
         where = f"(first: case {row['case_id']!r} trial {row['trial']})"
         if verdict_of(task, cases[row["case_id"]], row) == "incomplete":
             error = row.get("error", {"type": "NoAnswer", "message": f"the output is no answer of {task.name}"})
             found.setdefault(f"incomplete, {error['type']}", []).append(f"{error['message'][:200]} {where}")
-        served = logs.served_by(row)
-        first = first or served
-        if served not in ("", first):
-            found.setdefault("not the first trial's model or fingerprint", []).append(where)
         if "warning" in row["metadata"]:
             found.setdefault(str(row["metadata"]["warning"]), []).append(where)
     return [f"{len(firsts)} of {len(rows)} trials: {what}: {firsts[0]}" for what, firsts in found.items()]

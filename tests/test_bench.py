@@ -1477,21 +1477,6 @@ class ProgressTest(unittest.TestCase):
 
 
 class CommandTest(Folder):
-    def test_another_model_or_fingerprint_than_the_first_is_a_warning_also_after_a_resumption(self):
-        class Served(System):
-            def respond(self, case, trial):
-                output, metadata = super().respond(case, trial)
-                if (case.id, trial) == ("c0", 1):  # says nothing
-                    return Answer(output, metadata)
-                return Answer(output, metadata | {"served": "m", "system_fingerprint": self.fingerprint})
-
-        system = Served(lambda number, unit: setattr(system, "fingerprint", "fp_1" if number < 9 else "fp_2"))
-        self.assertIn("warning: 1 of 9 trials: not the first trial's model or fingerprint: (first: case 'c2' trial 3)",
-                      self.record(system=system).err)
-        self.save(b"".join(self.bytes().splitlines(keepends=True)[:-2]))
-        os.unlink(self.out)
-        self.assertIn("warning: 1 of 9 trials: not the first trial's", self.record("--resume", system=system).err)
-
     def test_errors_and_warnings_begin_on_a_line_of_their_own(self):
         with mock.patch.dict(os.environ, {"TERM": "xterm"}):
             result = self.record(system=failing(RunError("answers 404"), 5), terminal=True,

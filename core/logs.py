@@ -9,7 +9,7 @@ A log is a header, then trials as they finished, then an end line with the sha25
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Sequence
 from typing import Any
 
 from core.files import (
@@ -38,17 +38,16 @@ TrialKey = tuple[str, int]  # a case's id and the number of a trial
 class Log:
     """What a log holds. Of a log that was extended the header says how many trials it has now, and had before."""
 
-    def __init__(self, name: str, sha256: str, header: dict[str, Any], torn: bytes):
-        self.name, self.sha256, self.header = name, sha256, header
-        self.torn = torn  # what follows the last whole line
+    def __init__(self, name: str, header: dict[str, Any]):
+        self.name, self.header = name, header
+        self.sha256 = ""  # of all its whole lines
         self.rows: list[dict[str, Any]] = []  # its trials, in the order of the file
         self.lines: list[int] = []  # the line number of each row
         self.changed: dict[str, Any] | None = None  # the line that says that another model answered
         self.end: dict[str, Any] | None = None
-        self.lines_before = 0  # how many lines it had before it was extended
 
 
-def trial_seed(trial: int, case_id: str = "", rule: str = SEED_RULES[0]) -> int:
+def trial_seed(trial: int, case_id: str = "", rule: str | None = None) -> int:
     """Return the seed of a trial: two systems get the same seeds, as it depends on nothing but the trial.
 
     By the rule "per-case" also on the case's id, so that the cases of a trial share no luck: the first 31 bits of the
@@ -71,12 +70,9 @@ def check_run(run: dict[str, Any], fields: dict[str, Any], where: str) -> None:
     splits = run["splits"]
     if not splits or not all(split in SPLITS and splits.count(split) == 1 for split in splits):
         raise RunError(f"{where}: splits {splits!r:.60} are not of {', '.join(SPLITS)}, each once; correct the file")
-    if run.get("seeds", SEED_RULES[0]) not in SEED_RULES:
-        raise RunError(f"{where}: seeds {run['seeds']!r:.40} is none of {', '.join(SEED_RULES)}; "
-                       "use the version that wrote it")
-    for name, number in [("trials", run["trials"]), *(("extended", count) for count in run.get("extended") or ())]:
-        if type(number) is not int or number < 1:
-            raise RunError(f"{where}: {name} is {number!r:.60}, and a run has at least one; correct the file")
+    for count in (run["trials"], *(run.get("extended") or ())):
+        if type(count) is not int or count < 1:
+            raise RunError(f"{where}: {count!r:.60} trials, and a run has at least one; correct the file")
 
 
 def check_outcome(row: dict[str, Any], fields: dict[str, Any], where: str) -> None:
@@ -88,12 +84,20 @@ def check_outcome(row: dict[str, Any], fields: dict[str, Any], where: str) -> No
         check_fields(row["error"], {"type": TEXT, "message": TEXT}, f"{where}: error")
 
 
-def add_trial(trials: dict[TrialKey, dict[str, Any]], row: dict[str, Any], where: str, advice: str) -> None:
-    """Add a row to trials; raise RunError, with the advice, where its trial is there already."""
+def check_seed(row: dict[str, Any], run: dict[str, Any], where: str) -> None:
+    """Raise RunError where a trial has another seed than the rule of its run gives it; a record may hold none."""
+    seed = trial_seed(row["trial"], row["case_id"], run.get("seeds"))
+    if row.get("seed") not in (seed, None):
+        raise RunError(f"{where}: case {row['case_id']!r} trial {row['trial']} has seed {row['seed']}, not seed "
+                       f"{seed}; take the original, or record it again")
+
+
+def new_trial(trials: Container[TrialKey], row: dict[str, Any], where: str, advice: str) -> TrialKey:
+    """Return the case and the number of a row's trial; raise RunError, with the advice, where trials has it already."""
     key = row["case_id"], row["trial"]
     if key in trials:
         raise RunError(f"{where}: case {key[0]!r} trial {key[1]} is recorded twice; {advice}")
-    trials[key] = row
+    return key
 
 
 def served_by(row: dict[str, Any]) -> str:
@@ -108,30 +112,31 @@ def served_by(row: dict[str, Any]) -> str:
 def parse_log(data: bytes, where: str) -> Log:
     """Return what a log's bytes hold; raise RunError, with the line, for what no recorder writes.
 
-    An unfinished log has no end, and a torn last line is set apart.
+    An unfinished log has no end; half a last line is no part of it.
     """
     encoding = json.detect_encoding(data)
     if encoding != "utf-8" or b"\r" in data:  # plain ASCII with bare line ends is what json_line writes
         raise RunError(f"{where} has {'CRLF line ends' if encoding == 'utf-8' else f'the encoding {encoding}'}: "
                        "it was changed after recording, take the original")
-    *lines, torn = data.split(b"\n")
+    lines = data.split(b"\n")[:-1]  # after the last line end is half a line, or nothing
     if not lines:
         raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
-    log = Log(os.path.basename(where), hashlib.sha256(data).hexdigest(), _header(lines[0], f"{where}:1"), torn)
-    trials: dict[TrialKey, dict[str, Any]] = {}
+    log = Log(os.path.basename(where), _header(lines[0], f"{where}:1"))
+    trials = set[TrialKey]()
     before = hashlib.sha256(lines[0] + b"\n")
     for number, line in enumerate(lines[1:], start=2):
         here = f"{where}:{number}"
         value = parse_json(decode(line, here), here)
         if isinstance(value, dict) and value.get("type") == "trial" and not log.changed and not log.end:
-            _check_trial(value, log.header, here)
-            add_trial(trials, value, here, CHANGED)
+            check_outcome(value, TRIAL, here)
+            check_seed(value, log.header, here)
+            trials.add(new_trial(trials, value, here, CHANGED))
             log.rows.append(value)
             log.lines.append(number)
         else:
             _add_mark(log, value, here, before.hexdigest())
-            log.lines_before = log.lines_before if log.end or log.changed else number - 1
         before.update(line + b"\n")
+    log.sha256 = before.hexdigest()
     return log
 
 
@@ -144,13 +149,6 @@ def _header(line: bytes, where: str) -> dict[str, Any]:
                        "use the version that wrote it")
     check_run(header, HEADER, where)
     return header
-
-
-def _check_trial(row: dict[str, Any], header: dict[str, Any], where: str) -> None:
-    check_outcome(row, TRIAL, where)
-    seed = trial_seed(row["trial"], row["case_id"], header.get("seeds", SEED_RULES[0]))
-    if row["seed"] != seed:
-        raise RunError(f"{where}: seed {row['seed']} in trial {row['trial']}, whose seed is {seed}; {CHANGED}")
 
 
 def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
@@ -179,10 +177,9 @@ def read_log(path: str) -> Log:
     expect("a log", data, path, "give a log that bench.py recorded")
     log = parse_log(data, path)
     if log.end is None:
-        lines = data.count(b"\n")
-        raise RunError(f"{path} is unfinished: no end line after line {lines}; finish it with bench.py --resume")
-    if log.torn:
-        raise RunError(f"{path}: {len(log.torn)} bytes after the end line; {CHANGED}")
+        raise RunError(f"{path} is unfinished: its end line is missing; finish it with bench.py --resume")
+    if not data.endswith(b"\n"):
+        raise RunError(f"{path}: half a line after the end line; {CHANGED}")
     refuse_changed_log(log, path)
     return log
 
@@ -190,23 +187,20 @@ def read_log(path: str) -> Log:
 def refuse_changed_log(log: Log, path: str) -> None:
     """Raise RunError where a log says that another model answered under way."""
     if log.changed:
-        sound = f"; the log before it was extended is sound: its first {log.lines_before} lines" * bool(
-            log.lines_before)
-        try:
-            refuse_changed(log.header, log.changed, path)
-        except RunError as error:
-            raise RunError(f"{error}{sound}") from None
-        raise RunError(f"{path}: the model changed while it was recorded; record it again{sound}")
+        refuse_changed(log.header, log.changed, path)
+        raise RunError(f"{path}: the model changed while it was recorded; record it again")
 
 
 # === Are two runs alike? ===
 
 
-def refuse_difference(one: Any, other: Any, names: Sequence[str], place: str = "") -> None:
-    """Raise RunError, with the place and both values, where two descriptions differ."""
+def refuse_difference(one: Any, other: Any, names: Sequence[str], but: Collection[str] = (), place: str = "") -> None:
+    """Raise RunError, with the place and both values, where two descriptions differ, except in the places of `but`."""
+    if place in but:
+        return
     if isinstance(one, dict) and isinstance(other, dict):
         for key in {**one, **other}:
-            refuse_difference(one.get(key), other.get(key), names, f"{place}.{key}" if place else key)
+            refuse_difference(one.get(key), other.get(key), names, but, f"{place}.{key}" if place else key)
     elif one != other:
         values = " and ".join(json.dumps(value)[:200] for value in (one, other))
         raise RunError(f"{names[0]} and {names[1]} differ in {place.replace('_', ' ')}: {values}; "
@@ -214,22 +208,18 @@ def refuse_difference(one: Any, other: Any, names: Sequence[str], place: str = "
 
 
 def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],
-                          but: Sequence[str] = ("workers", "extended")) -> None:
-    """Raise RunError unless two log headers are of one run.
+                          but: Sequence[str] = ()) -> None:
+    """Raise RunError unless two log headers are of one run, the places of `but` aside.
 
     Where a server is, and the digest of a package whose content is known, are no difference.
     """
-    first, second = ({key: value for key, value in header.items() if key not in (*RUN_DESCRIPTION_FIELDS, *but)}
-                     for header in (one, other))
-    for header in (first, second):
-        if isinstance(header.get("server"), dict):
-            header["server"] = {key: value for key, value in header["server"].items() if key not in ("host", "digest")}
-    refuse_difference(first, second, names)
+    may_differ = (*RUN_DESCRIPTION_FIELDS, "workers", "extended", "server.host", "server.digest", *but)
+    refuse_difference(one, other, names, may_differ)
 
 
 def refuse_changed(header: dict[str, Any], now: dict[str, Any], where: str) -> None:
     """Raise RunError, with both values, where model, settings or server are no longer those of a log's header."""
     later = header | {key: now[key] for key in ("settings", "server") if key in now}
-    later["system"] = header["system"] | {"model": now["model"]}
+    later["system"] = header["system"] | {"model": now.get("model")}
     names = (f"{where}: the model changed while it was recorded: the start", "a later look")
     refuse_run_difference(header, later, names)

@@ -447,7 +447,7 @@ class FaultTest(Folder):
         self.assert_refused(self.record("--resume"), "seeds", "per-case", "null")         # another rule, another run
         for rule in (b'"by-trial"', b'"by-day"'):
             self.save(whole.replace(b'"seeds": "per-case"', b'"seeds": ' + rule))
-            with self.assertRaisesRegex(RunError, "whose seed is 1001|seeds 'by-day' is none of by-trial, per-case"):
+            with self.assertRaisesRegex(RunError, "not seed 1001; take the original"):
                 logs.parse_log(self.bytes(), self.log)
         os.unlink(self.log)
         self.record()
@@ -696,7 +696,7 @@ class ResumeTest(Folder):
     def test_a_row_that_is_not_of_this_run_is_refused_by_its_line(self):
         kept = self.stop_after(4)
         for change, words in (({"case_id": "c7"}, "not of this run"), ({"trial": 4, "seed": 1004}, "not of this run"),
-                              ({"seed": 1}, "whose seed is 1001"), ({"trial": 0, "seed": 1000}, "not of this run")):
+                              ({"seed": 1}, "not seed 1001"), ({"trial": 0, "seed": 1000}, "not of this run")):
             with self.subTest(change=change):
                 lines = kept.splitlines(keepends=True)
                 lines[2] = json.dumps(json.loads(lines[2]) | change).encode() + b"\n"
@@ -913,17 +913,13 @@ class ExtendTest(Folder):
             data[:data.rfind(b'{"type": "end"')]).hexdigest()})
         self.assertEqual(len(self.rows()), 15)
 
-    def test_record_check_and_comparison_say_it(self):
+    def test_record_and_comparison_say_it(self):
         self.trials = 5
         self.record(log=self.path("other.jsonl"))
         os.rename(self.out, self.path("other.json"))
         self.extended()
         record = harness.read_record(self.out)
         self.assertEqual((record["manifest"]["trials"], record["manifest"]["extended"]), (5, [3]))
-        for path in (self.log, self.out):
-            with contextlib.redirect_stdout(io.StringIO()) as out:
-                harness.main(["check", path, "--cases", self.cases])
-            self.assertIn("extended after 3 trials", out.getvalue())
         done = python(os.path.join(HERE, "compare.py"), self.path("other.json"), self.out, "--cases", self.cases)
         self.assertIn("the candidate was extended after 3 trials", done.stderr)
 
@@ -943,7 +939,7 @@ class ExtendTest(Folder):
         for at in (1, 4):
             whole, result = self.extended(system=failing(RunError("answers 404"), at))
             self.assert_refused(result, f"{9 + at - 1} of 15 trials are kept")
-            with self.assertRaisesRegex(RunError, f"unfinished: no end line after line {11 + at}"):
+            with self.assertRaisesRegex(RunError, "unfinished: its end line is missing"):
                 logs.read_log(self.log)
             self.assertTrue(self.bytes().startswith(whole))
             self.assertEqual(self.record("--resume").status, 0)
@@ -983,7 +979,7 @@ class ExtendTest(Folder):
         before = self.bytes()
         system.hook = lambda number, unit: setattr(system, "model", "other")
         self.assert_refused(self.record("--resume", "--trials", "5", system=system), "the model changed")
-        with self.assertRaisesRegex(RunError, "the log before it was extended is sound: its first 11 lines$"):
+        with self.assertRaisesRegex(RunError, "the model changed while it was recorded: "):
             logs.read_log(self.log)
         self.assertEqual(b"".join(self.bytes().splitlines(keepends=True)[:11]), before)
 
@@ -1191,7 +1187,7 @@ class ProcessTest(Folder):
         done = self.start(limit="ulimit -f 8")  # blocks of 512 or 1024 bytes: 4 or 8 kB
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
         log = logs.parse_log(self.bytes(), self.log)
-        self.assertEqual(log.torn, b"")
+        self.assertTrue(self.bytes().endswith(b"\n"))
         self.assertIn(f"error: cannot write {self.log}: File too large", done.stderr)
         self.assertIn(f"{len(log.rows)} of 120 trials are kept; go on with --log {self.log} --resume",
                       done.stderr)

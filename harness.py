@@ -107,6 +107,10 @@ class CaseSet(NamedTuple):
         """Return the cases of these splits in file order."""
         return [case for case in self.cases if case.split in splits]
 
+    def identity(self) -> dict[str, str]:
+        """Return its name and sha256, as a log and a record hold them."""
+        return {"name": self.name, "sha256": self.sha256}
+
 
 class Answer(NamedTuple):
     output: Any
@@ -202,7 +206,8 @@ def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> 
     """
     sha256 = hashlib.sha256(_source(name)).hexdigest()
     if run:  # what a log from somewhere names is run only if it is what the log was recorded with
-        _refuse_other(run, "task", name, sha256, where)
+        names = (where, f"{name} as it is now (replay --task-changed takes it)")
+        refuse_difference(run["task"], {"name": name, "sha256": sha256}, names, place="task")
     prefix, sys.pycache_prefix = sys.pycache_prefix, os.devnull  # what is run is the source, not what was compiled once
     try:
         module = _module(name, "the task")
@@ -346,8 +351,7 @@ def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dic
                        "all; give another number")
     return dict(json.loads(json_line({
         "type": "header", "log_version": LOG_VERSION, "tool_version": TOOL_VERSION,
-        "case_set": {"name": case_set.name, "sha256": case_set.sha256},
-        "task": {"name": task.name, "sha256": task.sha256}, **run,
+        "case_set": case_set.identity(), "task": {"name": task.name, "sha256": task.sha256}, **run,
         "system": {field: getattr(system, field) for field in SYSTEM_FIELDS},
         "settings": getattr(system, "settings", None), "server": server,
         "python": platform.python_version(), "platform": platform.platform(),
@@ -408,7 +412,7 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = dict(logs[0].header)
-    _refuse_other(header, "case_set", case_set.name, case_set.sha256, logs[0].name)
+    refuse_difference(header["case_set"], case_set.identity(), (logs[0].name, "the case set given"), place="case_set")
     trials: dict[TrialKey, dict[str, Any]] = {}
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard",))
@@ -446,15 +450,6 @@ def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_change
     task = load_task(header["task"]["name"], None if task_changed else header, logs[0].name)
     check_cases(case_set, task, cases)
     return replay(logs, case_set, task)
-
-
-def _refuse_other(run: dict[str, Any], what: str, name: str, sha256: str, where: str) -> None:
-    """Raise RunError unless a run was made with this case set or task."""
-    theirs = run[what]["sha256"]
-    if theirs != sha256:
-        raise RunError(f"{where} was made with {what.replace('_', ' ')} {run[what]['name']} sha256 {theirs[:16]}, and "
-                       f"{name} has {sha256[:16]}; give the version it was made with, or record again (with another "
-                       "task, replay --task-changed grades with the task of today)")
 
 
 def _check_trials(trials: Collection[TrialKey], case_set: CaseSet, run: dict[str, Any], where: str) -> None:
@@ -533,7 +528,7 @@ def check_manifest(record: dict[str, Any], where: str, case_set: CaseSet) -> dic
     check_run(manifest, MANIFEST, f"{where}: manifest")
     for log in [*filter(None, [manifest.get("log")]), *(manifest.get("shards") or ())]:
         check_fields(log, NAMED, f"{where}: manifest: log")
-    _refuse_other(manifest, "case_set", case_set.name, case_set.sha256, where)
+    refuse_difference(manifest["case_set"], case_set.identity(), (where, "the case set given"), place="case_set")
     return dict(manifest)
 
 
@@ -545,14 +540,9 @@ def checked_rows(record: dict[str, Any], where: str, case_set: CaseSet) -> Itera
     """
     manifest, summary, trials = record["manifest"], dict[str, Any](), dict[TrialKey, None]()
     cases = {case.id: case for case in case_set.of(manifest["splits"])}
-    sound = set[tuple[Any, ...]]()  # keys and kinds of values of rows that were checked: others like them need not be
     for number, row in enumerate(record["results"], start=1):
         here = f"{where}: result {number}"
-        shape = (*row, *map(type, row.values())) if isinstance(row, dict) else ()
-        if shape not in sound:
-            check_outcome(row, ROW, here)
-            if "error" not in row:  # which has fields of its own
-                sound.add(shape)
+        check_outcome(row, ROW, here)
         key = new_trial(trials, row, here, "replay the log again")
         if key[0] not in cases:
             raise RunError(f"{where}: case {key[0]!r} trial {key[1]} is not of this run; replay the whole log again")

@@ -43,7 +43,6 @@ class Log:
         self.sha256 = ""  # of all its whole lines
         self.rows: list[dict[str, Any]] = []  # its trials, in the order of the file
         self.lines: list[int] = []  # the line number of each row
-        self.changed: dict[str, Any] | None = None  # the line that says that another model answered
         self.end: dict[str, Any] | None = None
 
 
@@ -110,14 +109,14 @@ def served_by(row: dict[str, Any]) -> str:
 
 
 def parse_log(data: bytes, where: str) -> Log:
-    """Return what a log's bytes hold; raise RunError, with the line, for what no recorder writes.
+    """Return what a log's bytes hold; raise RunError, with the line, for what no recorder writes, or another model.
 
     An unfinished log has no end; half a last line is no part of it.
     """
     encoding = json.detect_encoding(data)
     if encoding != "utf-8" or b"\r" in data:  # plain ASCII with bare line ends is what json_line writes
-        raise RunError(f"{where} has {'CRLF line ends' if encoding == 'utf-8' else f'the encoding {encoding}'}: "
-                       "it was changed after recording, take the original")
+        raise RunError(f"{where} has the encoding {encoding}, or CRLF line ends: it was changed after recording, take "
+                       "the original")
     lines = data.split(b"\n")[:-1]  # after the last line end is half a line, or nothing
     if not lines:
         raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
@@ -127,7 +126,7 @@ def parse_log(data: bytes, where: str) -> Log:
     for number, line in enumerate(lines[1:], start=2):
         here = f"{where}:{number}"
         value = parse_json(decode(line, here), here)
-        if isinstance(value, dict) and value.get("type") == "trial" and not log.changed and not log.end:
+        if isinstance(value, dict) and value.get("type") == "trial" and not log.end:
             check_outcome(value, TRIAL, here)
             check_seed(value, log.header, here)
             trials.add(new_trial(trials, value, here, CHANGED))
@@ -142,19 +141,18 @@ def parse_log(data: bytes, where: str) -> Log:
 
 def _header(line: bytes, where: str) -> dict[str, Any]:
     header = parse_json(decode(line, where), where)
-    if not isinstance(header, dict) or header.get("type") != "header" or "log_version" not in header:
-        raise RunError(f"{where}: no log's header; give a log that bench.py recorded")
-    if header["log_version"] != LOG_VERSION:
-        raise RunError(f"{where}: log_version {header['log_version']!r}, and this version reads {LOG_VERSION!r}; "
-                       "use the version that wrote it")
+    version = header.get("log_version") if isinstance(header, dict) else None
+    if version != LOG_VERSION:
+        raise RunError(f"{where}: log_version {version!r}, and this version reads {LOG_VERSION!r}; give a log that "
+                       "bench.py recorded, or use the version that wrote it")
     check_run(header, HEADER, where)
-    return header
+    return dict(header)
 
 
 def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
     """Add a line that is no trial to a log; sha256 is that of all bytes before it."""
     kind = value.get("type") if isinstance(value, dict) else None
-    if kind == "extended" and log.end and not log.changed:
+    if kind == "extended" and log.end:
         check_fields(value, {"trials": WHOLE}, where)
         before = log.header["trials"]
         log.header |= {"trials": value["trials"], "extended": [*log.header.get("extended", []), before]}
@@ -162,7 +160,8 @@ def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
     elif log.end:
         raise RunError(f"{where}: a line after the end line; {CHANGED}")
     elif kind == "changed":
-        log.changed = value
+        refuse_changed(log.header, value, where)
+        raise RunError(f"{where}: the model changed while it was recorded; record it again")
     elif kind == "end":
         if value != {"type": "end", "trials": len(log.rows), "sha256": sha256}:
             raise RunError(f"{where}: the seal does not fit the lines before it; {CHANGED}")
@@ -180,15 +179,7 @@ def read_log(path: str) -> Log:
         raise RunError(f"{path} is unfinished: its end line is missing; finish it with bench.py --resume")
     if not data.endswith(b"\n"):
         raise RunError(f"{path}: half a line after the end line; {CHANGED}")
-    refuse_changed_log(log, path)
     return log
-
-
-def refuse_changed_log(log: Log, path: str) -> None:
-    """Raise RunError where a log says that another model answered under way."""
-    if log.changed:
-        refuse_changed(log.header, log.changed, path)
-        raise RunError(f"{path}: the model changed while it was recorded; record it again")
 
 
 # === Are two runs alike? ===
@@ -204,7 +195,7 @@ def refuse_difference(one: Any, other: Any, names: Sequence[str], but: Collectio
     elif one != other:
         values = " and ".join(json.dumps(value)[:200] for value in (one, other))
         raise RunError(f"{names[0]} and {names[1]} differ in {place.replace('_', ' ')}: {values}; "
-                       "only what was measured alike goes together, record again with the same")
+                       "only what was measured alike goes together, give that or record again")
 
 
 def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],

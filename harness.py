@@ -107,10 +107,6 @@ class CaseSet(NamedTuple):
         """Return the cases of these splits in file order."""
         return [case for case in self.cases if case.split in splits]
 
-    def identity(self) -> dict[str, str]:
-        """Return its name and sha256, as a log and a record hold them."""
-        return {"name": self.name, "sha256": self.sha256}
-
 
 class Answer(NamedTuple):
     output: Any
@@ -207,7 +203,7 @@ def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> 
     sha256 = hashlib.sha256(_source(name)).hexdigest()
     if run:  # what a log from somewhere names is run only if it is what the log was recorded with
         names = (where, f"{name} as it is now (replay --task-changed takes it)")
-        refuse_difference(run["task"], {"name": name, "sha256": sha256}, names, place="task")
+        refuse_difference(run["task"]["sha256"], sha256, names, place="task.sha256")
     prefix, sys.pycache_prefix = sys.pycache_prefix, os.devnull  # what is run is the source, not what was compiled once
     try:
         module = _module(name, "the task")
@@ -351,7 +347,8 @@ def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dic
                        "all; give another number")
     return dict(json.loads(json_line({
         "type": "header", "log_version": LOG_VERSION, "tool_version": TOOL_VERSION,
-        "case_set": case_set.identity(), "task": {"name": task.name, "sha256": task.sha256}, **run,
+        "case_set": {"name": case_set.name, "sha256": case_set.sha256},
+        "task": {"name": task.name, "sha256": task.sha256}, **run,
         "system": {field: getattr(system, field) for field in SYSTEM_FIELDS},
         "settings": getattr(system, "settings", None), "server": server,
         "python": platform.python_version(), "platform": platform.platform(),
@@ -412,7 +409,8 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = dict(logs[0].header)
-    refuse_difference(header["case_set"], case_set.identity(), (logs[0].name, "the case set given"), place="case_set")
+    names = (logs[0].name, "the case set given")
+    refuse_difference(header["case_set"]["sha256"], case_set.sha256, names, place="case_set.sha256")
     trials: dict[TrialKey, dict[str, Any]] = {}
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard",))
@@ -528,7 +526,8 @@ def check_manifest(record: dict[str, Any], where: str, case_set: CaseSet) -> dic
     check_run(manifest, MANIFEST, f"{where}: manifest")
     for log in [*filter(None, [manifest.get("log")]), *(manifest.get("shards") or ())]:
         check_fields(log, NAMED, f"{where}: manifest: log")
-    refuse_difference(manifest["case_set"], case_set.identity(), (where, "the case set given"), place="case_set")
+    names = (where, "the case set given")
+    refuse_difference(manifest["case_set"]["sha256"], case_set.sha256, names, place="case_set.sha256")
     return dict(manifest)
 
 
@@ -562,7 +561,7 @@ def _check_verdict(row: dict[str, Any], case: Case, graders: dict[str, Any], whe
     asked = _graded_without_task(case.expected, row, graders)
     if asked is None:  # the graders of the task were
         asked = {name: said is True for name, said in graded.items() if name in graders and name != "rejection"}
-    if (row["verdict"], graded, row["split"]) != (verdict_of(asked), asked, case.split):
+    if (row["verdict"], repr(graded), row["split"]) != (verdict_of(asked), repr(asked), case.split):  # 1 is not true
         raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(asked)!r} "
                        f"({graded!r:.80}), split {row['split']!r:.20} where its case is of {case.split}; "
                        "replay the log again")

@@ -374,8 +374,8 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(self.command(*runs, "--task", "triage_task")[0], 0)
         status, stdout, stderr = self.command(*runs, "--task", "answer_task")
         self.assertEqual((status, stdout), (1, ""))
-        self.assertRegex(stderr, r"\Aerror: .*qwen-coder-v1.json and answer_task .* differ in task.name: "
-                                 r'"triage_task" and "answer_task"; ')
+        self.assertRegex(stderr, r"\Aerror: .*qwen-coder-v1.json and answer_task .* differ in task.sha256: "
+                                 r'"63e516c0d2304c37[0-9a-f]{48}" and "[0-9a-f]{64}"; ')
         self.assertEqual(self.command("old", "new", "--trials", self.simple_log(), "--task", "triage_task")[0], 2)
 
     def test_table_follows_the_line(self):

@@ -141,10 +141,9 @@ def parse_log(data: bytes, where: str) -> Log:
 
 def _header(line: bytes, where: str) -> dict[str, Any]:
     header = parse_json(decode(line, where), where)
-    version = header.get("log_version") if isinstance(header, dict) else None
-    if version != LOG_VERSION:
-        raise RunError(f"{where}: log_version {version!r}, and this version reads {LOG_VERSION!r}; give a log that "
-                       "bench.py recorded, or use the version that wrote it")
+    if not isinstance(header, dict) or (header.get("type"), header.get("log_version")) != ("header", LOG_VERSION):
+        raise RunError(f"{where}: no log's header of log_version {LOG_VERSION!r}; give a log of bench.py's, or use "
+                       "the version that wrote it")
     check_run(header, HEADER, where)
     return dict(header)
 

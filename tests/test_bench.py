@@ -748,7 +748,7 @@ class ResumeTest(Folder):
             file.write("a line without an end")
         for path, words in (("/dev/null", "not a file that keeps"), (self.path("fifo"), "not a file that keeps"),
                             (self.path("folder"), "Is a directory"), (self.path("notes"), "is not a log"),
-                            (self.cases, "log_version None"), (self.path("no/log.jsonl"), "No such file or directory"),
+                            (self.cases, "no log's header"), (self.path("no/log.jsonl"), "No such file or directory"),
                             (BENCH, "bench.py:1: not JSON")):
             with self.subTest(path=path):
                 before = self.bytes(path) if os.path.isfile(path) else None

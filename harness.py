@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 from core.files import (
     LIST, LOG_START, NULL, STAGES, STRICT, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb,
     check_fields, check_outputs, command_parser, decode, expect, json_line, line_of, parse_json, read_bytes, refusal,
-    stream_of, write,
+    run_command, stream_of, write,
 )
 from core.kinds import HEAD, describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS, SPLITS as SPLITS, trial_seed as trial_seed
@@ -202,8 +202,7 @@ def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> 
     """
     sha256 = hashlib.sha256(_source(name)).hexdigest()
     if run:  # what a log from somewhere names is run only if it is what the log was recorded with
-        names = (where, f"{name} as it is now (replay --task-changed takes it)")
-        refuse_difference(run["task"]["sha256"], sha256, names, place="task.sha256")
+        refuse_difference(run["task"]["sha256"], sha256, (where, f"{name} as it is now"), place="task.sha256")
     prefix, sys.pycache_prefix = sys.pycache_prefix, os.devnull  # what is run is the source, not what was compiled once
     try:
         module = _module(name, "the task")
@@ -342,9 +341,10 @@ def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dic
 
     `run` holds splits, trials, shard, workers and started_at, and seeds where they are per case.
     """
-    if run["trials"] < 1 or run["trials"] * len(case_set.of(run["splits"])) > MOST_TRIALS:
-        raise RunError(f"--trials {run['trials']}: a run has at least 1 trial a case, and {MOST_TRIALS:,} at most in "
-                       "all; give another number")
+    cases = len(case_set.of(run["splits"]))
+    if not 1 <= cases * run["trials"] <= MOST_TRIALS:
+        raise RunError(f"--trials {run['trials']} of {cases} cases in {' '.join(run['splits'])}: a run has 1 to "
+                       f"{MOST_TRIALS:,} trials; give another number or another --split")
     return dict(json.loads(json_line({
         "type": "header", "log_version": LOG_VERSION, "tool_version": TOOL_VERSION,
         "case_set": {"name": case_set.name, "sha256": case_set.sha256},
@@ -387,18 +387,13 @@ def summarize(results: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return, per split, the number of cases and trials, trials by verdict, and the same for each case."""
     summary: dict[str, Any] = {}
     for row in results:
-        count_trial(summary, row)
+        counts = dict.fromkeys(VERDICTS, 0)
+        split = summary.setdefault(row["split"], {"cases": 0, "trials": 0, **counts, "per_case": {}})
+        for place in (split, split["per_case"].setdefault(row["case_id"], counts)):
+            place[row["verdict"]] += 1
+        split["trials"] += 1
+        split["cases"] = len(split["per_case"])
     return summary
-
-
-def count_trial(summary: dict[str, Any], row: dict[str, Any]) -> None:
-    """Add a trial to a summary."""
-    counts = dict.fromkeys(VERDICTS, 0)
-    split = summary.setdefault(row["split"], {"cases": 0, "trials": 0, **counts, "per_case": {}})
-    for place in (split, split["per_case"].setdefault(row["case_id"], counts)):
-        place[row["verdict"]] += 1
-    split["trials"] += 1
-    split["cases"] = len(split["per_case"])
 
 
 def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]:
@@ -537,7 +532,7 @@ def checked_rows(record: dict[str, Any], where: str, case_set: CaseSet) -> Itera
     Verdicts follow from graders and from what the case expects, seeds from the rule, and each trial is there once. Seen
     at the end: none is missing, and the summary follows from the rows.
     """
-    manifest, summary, trials = record["manifest"], dict[str, Any](), dict[TrialKey, None]()
+    manifest, trials = record["manifest"], dict[TrialKey, str]()
     cases = {case.id: case for case in case_set.of(manifest["splits"])}
     for number, row in enumerate(record["results"], start=1):
         here = f"{where}: result {number}"
@@ -547,11 +542,12 @@ def checked_rows(record: dict[str, Any], where: str, case_set: CaseSet) -> Itera
             raise RunError(f"{where}: case {key[0]!r} trial {key[1]} is not of this run; replay the whole log again")
         check_seed(row, manifest, here)
         _check_verdict(row, cases[key[0]], manifest["graders"], here)
-        trials[key] = None
-        count_trial(summary, row)
+        trials[key] = row["verdict"]
         yield row
     _check_trials(trials, case_set, manifest, where)
-    if record.get("summary") != summary:
+    rows = ({"case_id": case_id, "split": cases[case_id].split, "verdict": verdict}
+            for (case_id, _), verdict in trials.items())
+    if record.get("summary") != summarize(rows):
         raise RunError(f"{where}: the summary does not follow from the results; replay the log again")
 
 
@@ -569,13 +565,9 @@ def _check_verdict(row: dict[str, Any], case: Case, graders: dict[str, Any], whe
 
 def refuse_unlike_manifests(manifests: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
     """Raise RunError, by name and value, unless two runs had one case set, task, graders, splits, number of trials."""
-    one, other = manifests
-    for field in ("case_set", "task", "graders", "splits"):
-        refuse_difference(one[field], other[field], names, place=field)
-    if one["trials"] != other["trials"]:
-        raise RunError(f"{names[0]} and {names[1]} differ in trials: {one['trials']} and {other['trials']}; record "
-                       "again with the same number, or extend the shorter run: bench.py "
-                       f"--trials {max(one['trials'], other['trials'])} --resume")
+    alike = ("case_set", "task", "graders", "splits", "trials")
+    one, other = ({field: manifest[field] for field in alike} for manifest in manifests)
+    refuse_difference(one, other, names)
 
 
 # === What a record says in any server's words ===
@@ -646,8 +638,6 @@ def save(record: dict[str, Any], path: str, log: str = "") -> None:
 def load_run(args: argparse.Namespace) -> tuple[Task, CaseSet, Any]:
     """Return the task, the case set and the system that add_run_options name, the system set up by them."""
     task, case_set, system = load_task(args.task), load_cases(args.cases), load_system(args.system)
-    if not case_set.of([args.split]):
-        raise CaseError(f"{case_set.name} has no case in {args.split}; choose another --split")
     check_cases(case_set, task, args.cases)
     configure(system, task, case_set.of([args.split]), args.prompt, args.system_option)
     return task, case_set, system
@@ -671,8 +661,6 @@ def cmd_check(args: argparse.Namespace) -> None:
     if kind == "a log":
         log = read_log(args.file)
         text = f"whole and sealed: {len(log.rows)} trials of {_title(log.header)}"
-        if log.header.get("shard"):
-            text += f", shard {log.header['shard']}"
     elif kind == "a run record":
         if not args.cases:
             raise RunError(f"{args.file} is a run record; give the case set that it was made with: --cases FILE")
@@ -729,6 +717,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     import harness  # the one copy of this module that tasks and systems import too, so that its exceptions are theirs
-    from core.files import run_command
 
     sys.exit(run_command(harness.main))

@@ -305,7 +305,7 @@ class RefusalTest(unittest.TestCase):
 
     def test_another_trial_count(self):
         self.assert_refused(lambda record: record.update(run(self.cases, {"a": [1], "b": [0]})), "trials", "2", "1",
-                            "or extend the shorter run: bench.py --trials 2 --resume")
+                            "extend the shorter run, once it is finished: bench.py --trials N --resume")
 
     def test_trials_missing_twice_or_under_other_seeds(self):
         for change, *words in (

@@ -30,6 +30,8 @@ RUN = {"case_set": NAMED, "task": NAMED, "splits": LIST, "trials": WHOLE, "syste
 HEADER = RUN | {"tool_version": TEXT, "started_at": TEXT, "python": TEXT, "platform": TEXT}
 TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE, "at": (TEXT, NULL),
          "elapsed_s": (WHOLE, float, NULL)}
+ADVICE = {"trials": "extend the shorter run, once it is finished: bench.py --trials N --resume",
+          "task.sha256": "give the task as it was, or grade with that of today: harness.py replay --task-changed"}
 CHANGED = "the log was changed after recording, take the original or record it again"
 
 TrialKey = tuple[str, int]  # a case's id and the number of a trial
@@ -193,8 +195,8 @@ def refuse_difference(one: Any, other: Any, names: Sequence[str], but: Collectio
             refuse_difference(one.get(key), other.get(key), names, but, f"{place}.{key}" if place else key)
     elif one != other:
         values = " and ".join(json.dumps(value)[:200] for value in (one, other))
-        raise RunError(f"{names[0]} and {names[1]} differ in {place.replace('_', ' ')}: {values}; "
-                       "only what was measured alike goes together, give that or record again")
+        raise RunError(f"{names[0]} and {names[1]} differ in {place.replace('_', ' ')}: {values}; only what was "
+                       f"measured alike goes together, {ADVICE.get(place, 'give that or record again with the same')}")
 
 
 def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],

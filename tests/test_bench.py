@@ -691,7 +691,7 @@ class ResumeTest(Folder):
         task = harness.load_task("triage_task")
         with mock.patch.object(harness, "load_task", lambda name: task._replace(sha256="0" * 64)):
             self.assert_refused(self.record("--resume"), "differ in task.sha256", task.sha256, "0" * 64)
-        self.assert_refused(self.record("--resume", "--split", "heldout"), "no case in heldout")
+        self.assert_refused(self.record("--resume", "--split", "heldout"), "0 cases in heldout")
 
     def test_a_row_that_is_not_of_this_run_is_refused_by_its_line(self):
         kept = self.stop_after(4)
@@ -1491,13 +1491,13 @@ class CommandTest(Folder):
     def test_options_that_cannot_be_are_refused_before_anything_is_begun(self):
         for more, words in ((("--trials", "0"), "--trials 0"), (("--workers", "0"), "--workers from 1 to 10000"),
                             (("--workers", "10001"), "--workers from 1 to 10000"),
-                            (("--trials", "9" * 9), "10,000,000 at most"),
+                            (("--trials", "9" * 9), "1 to 10,000,000"),
                             (("--prompt", ""), "cannot read ''"), (("--retries", "-1"), "--retries"),
                             (("--timeout", "0"), "--timeout above 0"),
                             (("--timeout", "nan"), "--timeout above 0"), (("--timeout", "inf"), "--timeout above 0"),
                             (("--shard", "0/4"), "--shard 0/4"), (("--shard", "5/4"), "from 1 to N"),
                             (("--shard", "2"), "give K/N"), (("--shard=-1/-1",), "give K/N"),
-                            (("--split", "heldout"), "no case in heldout"),
+                            (("--split", "heldout"), "0 cases in heldout"),
                             (("--shard", "1/" + "9" * 5000), "give K/N"),
                             (("--out", self.log), "it is read as well"), (("--out", ""), "it is no name"),
                             (("--out", self.cases), "it is read as well"),

@@ -43,8 +43,8 @@ from core.files import (
 from core.kinds import HEAD, describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS, SPLITS as SPLITS, trial_seed as trial_seed
 from core.logs import (
-    LOG_VERSION, NAMED, NAMED_SYSTEM, RUN, TRIAL, Log, TrialKey, check_outcome, check_run, check_seed, new_trial,
-    read_log, refuse_difference, refuse_run_difference,
+    LOG_VERSION, NAMED, NAMED_SYSTEM, RUN, TRIAL, Log, TrialKey, check_run, check_trial, read_log, refuse_difference,
+    refuse_run_difference,
 )
 from core.texts import Json, head, opened
 
@@ -406,12 +406,13 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]
     header = dict(logs[0].header)
     names = (logs[0].name, "the case set given")
     refuse_difference(header["case_set"]["sha256"], case_set.sha256, names, place="case_set.sha256")
-    trials: dict[TrialKey, dict[str, Any]] = {}
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard",))
-        for number, row in zip(log.lines, log.rows, strict=True):
-            trials[new_trial(trials, row, f"{log.name}:{number}", "give each shard once")] = row
-    _check_trials(trials, case_set, header, " ".join(log.name for log in logs))
+    where, rows = " ".join(log.name for log in logs), [row for log in logs for row in log.rows]
+    trials = {(row["case_id"], row["trial"]): row for row in rows}
+    if len(trials) < len(rows):
+        raise RunError(f"{where}: {len(rows) - len(trials)} trials are in more than one log; give each shard once")
+    _check_trials(trials, case_set, header, where)
     extended = {count for log in logs for count in log.header.get("extended", [])}
     if extended:
         header["extended"] = sorted(extended)
@@ -536,11 +537,9 @@ def checked_rows(record: dict[str, Any], where: str, case_set: CaseSet) -> Itera
     cases = {case.id: case for case in case_set.of(manifest["splits"])}
     for number, row in enumerate(record["results"], start=1):
         here = f"{where}: result {number}"
-        check_outcome(row, ROW, here)
-        key = new_trial(trials, row, here, "replay the log again")
+        key = check_trial(row, ROW, manifest, trials, here)
         if key[0] not in cases:
             raise RunError(f"{where}: case {key[0]!r} trial {key[1]} is not of this run; replay the whole log again")
-        check_seed(row, manifest, here)
         _check_verdict(row, cases[key[0]], manifest["graders"], here)
         trials[key] = row["verdict"]
         yield row

@@ -32,7 +32,7 @@ TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE, "at"
          "elapsed_s": (WHOLE, float, NULL)}
 ADVICE = {"trials": "extend the shorter run, once it is finished: bench.py --trials N --resume",
           "task.sha256": "give the task as it was, or grade with that of today: harness.py replay --task-changed"}
-CHANGED = "the log was changed after recording, take the original or record it again"
+CHANGED = "it was changed after recording, take the original or record it again"
 
 TrialKey = tuple[str, int]  # a case's id and the number of a trial
 
@@ -76,28 +76,24 @@ def check_run(run: dict[str, Any], fields: dict[str, Any], where: str) -> None:
             raise RunError(f"{where}: {count!r:.60} trials, and a run has at least one; correct the file")
 
 
-def check_outcome(row: dict[str, Any], fields: dict[str, Any], where: str) -> None:
-    """Raise RunError unless a trial has these fields, and either an output or an error."""
+def check_trial(row: dict[str, Any], fields: dict[str, Any], run: dict[str, Any], trials: Container[TrialKey],
+                where: str) -> TrialKey:
+    """Return the case and the number of a trial; raise RunError unless it is whole, and not among trials already.
+
+    Whole: it has these fields, either an output or an error, and the seed that the rule of its run gives it; a record
+    may hold no seed.
+    """
     check_fields(row, fields, where)
     if ("output" in row) == ("error" in row):
         raise RunError(f"{where}: a trial has either an output or an error; correct the file")
     if "error" in row:
         check_fields(row["error"], {"type": TEXT, "message": TEXT}, f"{where}: error")
-
-
-def check_seed(row: dict[str, Any], run: dict[str, Any], where: str) -> None:
-    """Raise RunError where a trial has another seed than the rule of its run gives it; a record may hold none."""
-    seed = trial_seed(row["trial"], row["case_id"], run.get("seeds"))
+    key = case_id, trial = row["case_id"], row["trial"]
+    seed = trial_seed(trial, case_id, run.get("seeds"))
     if row.get("seed") not in (seed, None):
-        raise RunError(f"{where}: case {row['case_id']!r} trial {row['trial']} has seed {row['seed']}, not seed "
-                       f"{seed}; take the original, or record it again")
-
-
-def new_trial(trials: Container[TrialKey], row: dict[str, Any], where: str, advice: str) -> TrialKey:
-    """Return the case and the number of a row's trial; raise RunError, with the advice, where trials has it already."""
-    key = row["case_id"], row["trial"]
+        raise RunError(f"{where}: case {case_id!r} trial {trial} has seed {row['seed']}, not seed {seed}; {CHANGED}")
     if key in trials:
-        raise RunError(f"{where}: case {key[0]!r} trial {key[1]} is recorded twice; {advice}")
+        raise RunError(f"{where}: case {case_id!r} trial {trial} is recorded twice; {CHANGED}")
     return key
 
 
@@ -117,8 +113,7 @@ def parse_log(data: bytes, where: str) -> Log:
     """
     encoding = json.detect_encoding(data)
     if encoding != "utf-8" or b"\r" in data:  # plain ASCII with bare line ends is what json_line writes
-        raise RunError(f"{where} has the encoding {encoding}, or CRLF line ends: it was changed after recording, take "
-                       "the original")
+        raise RunError(f"{where} has the encoding {encoding}, or CRLF line ends: {CHANGED}")
     lines = data.split(b"\n")[:-1]  # after the last line end is half a line, or nothing
     if not lines:
         raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
@@ -129,9 +124,7 @@ def parse_log(data: bytes, where: str) -> Log:
         here = f"{where}:{number}"
         value = parse_json(decode(line, here), here)
         if isinstance(value, dict) and value.get("type") == "trial" and not log.end:
-            check_outcome(value, TRIAL, here)
-            check_seed(value, log.header, here)
-            trials.add(new_trial(trials, value, here, CHANGED))
+            trials.add(check_trial(value, TRIAL, log.header, trials, here))
             log.rows.append(value)
             log.lines.append(number)
         else:

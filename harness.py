@@ -187,12 +187,6 @@ def _module(name: str, what: str) -> Any:
                        "folder, without .py, or a model as chat:MODEL") from error
 
 
-def _require(value: Any, names: Sequence[str], what: str) -> None:
-    for name in names:
-        if not hasattr(value, name):
-            raise RunError(f"{what} has no {name}; see docs/tasks.md")
-
-
 def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> Task:
     """Return the task that a module holds: GRADERS {name: (version, grade)}, check_expected, check_answer.
 
@@ -208,8 +202,10 @@ def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> 
         module = _module(name, "the task")
     finally:
         sys.pycache_prefix = prefix
-    _require(module, ("GRADERS", "check_expected", "check_answer"), f"the task {name!r}")
-    graders = module.GRADERS
+    try:
+        graders, checks = module.GRADERS, (module.check_expected, module.check_answer)
+    except AttributeError as error:
+        raise RunError(f"the task {name!r}: {error}; see docs/tasks.md") from None
     if not (isinstance(graders, dict) and graders and "rejection" not in graders and all(
             isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and callable(pair[1])
             for pair in graders.values())):
@@ -218,8 +214,7 @@ def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> 
     rejection = getattr(module, "Rejection", NoRejection)
     if rejection is not NoRejection:
         graders = graders | {"rejection": ("1", lambda expected, answer: NotImplemented)}  # an answer refuses nothing
-    return Task(name, sha256, graders, module.check_expected, module.check_answer, rejection,
-                getattr(module, "SCHEMA", None))
+    return Task(name, sha256, graders, *checks, rejection, getattr(module, "SCHEMA", None))
 
 
 def load_system(name: str) -> Any:
@@ -234,13 +229,13 @@ def load_system(name: str) -> Any:
     module = _module(module_name, "the system's module")
     try:
         system = getattr(module, attribute)
+        fields = {field: getattr(system, field) for field in (*SYSTEM_FIELDS, "respond")}
     except AttributeError as error:
         raise RunError(f"the module {module_name!r} has no system {attribute!r}: {error}; name one as "
-                       "module:attribute, such as triage_task:rules") from None
+                       "module:attribute, such as triage_task:rules, and see docs/tasks.md") from None
     if isinstance(system, type):
         raise RunError(f"the system {name!r} is a class; make an object of it in its module, and name that")
-    _require(system, (*SYSTEM_FIELDS, "respond"), f"the system {name!r}")
-    check_fields({field: getattr(system, field) for field in NAMED_SYSTEM}, NAMED_SYSTEM, f"the system {name!r}")
+    check_fields(fields, NAMED_SYSTEM, f"the system {name!r}")
     return system
 
 

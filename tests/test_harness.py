@@ -785,6 +785,14 @@ class ReplayTest(FolderTest):
             for order in itertools.permutations(names):
                 self.assertEqual(self.replayed(*order), joined)
 
+    def test_a_run_of_which_a_later_shard_was_extended_says_so(self):
+        one, units = self.shard("one.jsonl", 1, 2), list(OUTCOMES)[1::2]
+        before = sealed([header(shard="2/2", trials=1, started_at="2026-11-30T09:00:00.000Z"), *rows(units[:1])])
+        more = before + lines({"type": "extended", "trials": 2, "at": "later"}, *rows(units[1:]))
+        end = {"type": "end", "trials": len(units), "sha256": hashlib.sha256(more).hexdigest()}
+        record = json.loads(self.replayed(one, self.save("two.jsonl", more + lines(end))))
+        self.assertEqual((record["manifest"]["extended"], len(record["results"])), ([1], 6))
+
     def test_overlapping_shards_are_refused(self):
         one, two = self.shard("one.jsonl", 1, 2), self.shard("two.jsonl", 2, 2)
         self.refused(*self.replay(one, two, one), says="3 trials are in more than one log; give each shard once")
@@ -906,6 +914,8 @@ class RecordTest(FolderTest):
                     lambda record: record["results"][3].update({"verdict": "pass", "graders": {"category": True}}))
         self.refuse("result 1: verdict 'pass' where its graders say 'fail'",
                     lambda record: record["results"][0]["graders"].update({"category": 1}))
+        self.refuse("result 3: verdict 'fail' where its graders say 'fail' ({'category': 0,",
+                    lambda record: record["results"][2]["graders"].update({"category": 0}))
 
     def test_a_trial_missing_or_twice_or_of_no_run(self):
         self.refuse("case 'a' trial 1 is missing, 1 in all", lambda record: record["results"].pop(0))

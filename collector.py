@@ -8,7 +8,7 @@
 POST /trials takes one JSON object, or NDJSON (curl --data-binary @rows.jsonl): all of it or nothing, a crash included.
 Rows are checked by the rules of trial_logs.py and appended, one line each; 202 is answered once the disk has them.
 GET /health and GET /stats say how it goes. Refused, with {"error": why}: 400 a row that breaks a rule, 401 no token,
-404, 405, 408 a slow body, 409 a row that is there, 411 no length, 413 too long, 503 a disk that refuses.
+404, 408 a slow body, 409 a row that is there, 411 no length, 413 too long, 503 a disk that refuses.
 
 With TRIAL_TOKEN in the environment, /trials and /stats want it, `Authorization: Bearer TOKEN`; without it, only this
 machine is served. Plain HTTP, connections without limit: put a reverse proxy with TLS before it.
@@ -27,37 +27,38 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` 
 import argparse
 import hmac
 import io
-import json
+import re
 import signal
 import socket
 import socketserver
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from core.files import (
-    TOOL_VERSION, Appender, RunError, Timed, command_parser, decode, json_line, parse_json, run_command, print_stderr,
+    STRICT, Appender, RunError, Timed, command_parser, decode, json_line, print_stderr, run_command,
 )
+from core.texts import Json
 from core.trial_logs import UNEXPLAINED, Known, Row, RowTwice, check_row, read_lines, score_bound
 from core.trials import Score
 
-METHODS = {"/trials": "POST", "/health": "GET", "/stats": "GET"}
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
+REQUESTS = ("POST /trials", "GET /health", "GET /stats")
+LOOPBACK = ("127.0.0.1", "localhost")
 MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMEOUT = 10.0  # seconds for a whole head, then for a whole body
 MORE = b"\t"  # how a line begins that has more rows of its request behind it; to readers of JSON a tab is nothing
 
 
 class Refused(Exception):
-    """A request that is answered with an HTTP status other than 2xx, why, and headers that go with it."""
+    """A request that is answered with an HTTP status other than 2xx, and why."""
 
-    def __init__(self, status: int, reason: str, headers: Mapping[str, str] = {}):
+    def __init__(self, status: int, reason: str):
         super().__init__(reason)
-        self.status, self.headers = status, headers
+        self.status = status
 
 
 # === Rows ===
@@ -68,22 +69,18 @@ def parse_body(body: bytes, score_range: tuple[Score, Score], ignore_input: bool
 
     Stricter than the reader of logs in one thing: a null score needs its error, which the sender still knows.
     """
-    broken: list[tuple[str, str]] = []
-    try:
-        values = [("body", parse_json(decode(body, "body"), "body"))]  # one object may be spread over lines
-    except RunError:
-        values = list(read_lines(body, "body", broken))
-    if broken or not values:
-        why = ": ".join(broken[0]) if broken else "body: no row"
-        raise RunError(f"{why}; send one JSON object, or one on each line")
-    posted = []
+    text = Json(io.StringIO(decode(body, "body")), "body", STRICT)
     known = Known(ignore_input)
-    for where, value in values:
+    posted = []
+    while text.next():
+        where, value = text.where(), text.value()
         row = check_row(value, where, score_range)
         if row.trial.reason == UNEXPLAINED:
             raise RunError(f"{where}: the score is null and there is no error; send the error beside it")
         known.add(row.config, row, where, where)
         posted.append((row, json_line({"task_id": value["task_id"], **value}), where))  # as every line of a log begins
+    if not posted:
+        raise RunError("body: no row; send one JSON object, or one on each line")
     return posted
 
 
@@ -96,13 +93,12 @@ def finished(lines: bytes) -> int:
     >>> finished(b'{"task_id": 1}\\n\\t{"task_id": 2}\\n')
     15
     """
-    end = len(lines)
-    while end:
-        start = lines.rfind(b"\n", 0, end - 1) + 1
-        if not lines.startswith(MORE, start):
-            break
-        end = start
-    return end
+    end = whole = 0
+    for line in io.BytesIO(lines):
+        end += len(line)
+        if not line.startswith(MORE):
+            whole = end
+    return whole
 
 
 class TrialLog(Appender):
@@ -111,17 +107,14 @@ class TrialLog(Appender):
     def __init__(self, path: str, score_range: tuple[Score, Score], ignore_input: bool = False):
         self.score_range, self.ignore_input = score_range, ignore_input
         self.known = Known(ignore_input)
-        self.unsound: str | None = None  # why nothing more can be appended
+        self.unsound = ""  # why nothing more can be appended
         self.lock = threading.Lock()
         super().__init__(path, b'{"task_id"', self._check, mode=0o600)  # what is collected is nobody else's business
-        self.lines = self.data.count(b"\n")
 
     def _check(self, lines: bytes) -> int:
-        if "utf-8" not in json.detect_encoding(lines):
-            raise RunError(f"{self.path} is not UTF-8, and the rows added to it would be; save it as UTF-8")
+        if b"\0" in lines or lines.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            raise RunError(f"{self.path} is a JSON list or not UTF-8, and cannot be added to; name another log")
         broken: list[tuple[str, str]] = []
-        if lines.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            raise RunError(f"{self.path} is a JSON list, which cannot be added to; name another log")
         end = finished(lines)
         for where, value in read_lines(lines[:end], self.path, broken):
             row = check_row(value, where, self.score_range)
@@ -144,9 +137,8 @@ class TrialLog(Appender):
                 self.known.check(row.config, row, where)
             *before, last = (line.encode() for _, line, _ in rows)
             self.append(b"".join(MORE + line for line in before) + last)
-            for number, (row, _, where) in enumerate(rows, start=self.lines + 1):
-                self.known.add(row.config, row, where, f"{self.path}:{number}")
-            self.lines += len(rows)
+            for row, _, where in rows:
+                self.known.add(row.config, row, where, self.path)
 
     def stats(self) -> dict[str, Any]:
         """Return {"rows", "configs": {config: {"rows", "cases"}}} of what is on the disk."""
@@ -166,7 +158,6 @@ class Collector(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, host: str, port: int, log: TrialLog, token: str):
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.log, self.token = log, token
         super().__init__((host, port), Handler)
 
@@ -181,8 +172,6 @@ class Collector(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     """One request. HTTP/1.0: a connection ends with its answer, so nothing unread is taken for a second request."""
 
-    server_version = f"collector/{TOOL_VERSION}"
-    sys_version = ""
     timeout = TIMEOUT
     server: Collector
 
@@ -194,8 +183,8 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self) -> None:
         try:
             self._send(*self._respond())
-        except Refused as refused:
-            self._send(refused.status, {"error": str(refused)}, refused.headers)
+        except (Refused, RunError) as error:
+            self._send(error.status if isinstance(error, Refused) else 400, {"error": str(error)})
             # Read on for a moment: to close on unread bytes resets the connection, and the answer may be lost.
             self.timed.deadline = time.monotonic() + 1
             with suppress(OSError):  # the client has gone
@@ -203,42 +192,36 @@ class Handler(BaseHTTPRequestHandler):
                 while self.timed.read(65536):
                     pass
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer
+    do_GET = do_POST = answer
 
     def _respond(self) -> tuple[int, dict[str, Any]]:
-        path, log = self.path.partition("?")[0], self.server.log
-        if path not in METHODS:
-            raise Refused(404, f"there is no {path}; there are {', '.join(METHODS)}")
-        if self.command != METHODS[path]:
-            raise Refused(405, f"{path} takes {METHODS[path]}", {"Allow": METHODS[path]})
-        if path == "/health":
-            return (503, {"error": log.unsound}) if log.unsound else (200, {"status": "ok"})
+        request, server = f"{self.command} {self.path.partition('?')[0]}", self.server
+        if request not in REQUESTS:
+            raise Refused(404, f"there is no {request}; there are {', '.join(REQUESTS)}")
+        if request == "GET /health":
+            return (503, {"error": server.log.unsound}) if server.log.unsound else (200, {"status": "ok"})
         given = self.headers.get("Authorization", "").encode("latin-1", "replace")  # the bytes as they came
-        if self.server.token and not hmac.compare_digest(given, f"Bearer {self.server.token}".encode()):
-            raise Refused(401, "send the token: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
-        if path == "/stats":
-            return 200, log.stats()
-        body = self._body()
-        try:
-            rows = parse_body(body, log.score_range, log.ignore_input)
-        except RunError as error:  # a row twice in one body is an error of the sender, not a row that is there
-            raise Refused(400, str(error)) from None
+        if server.token and not hmac.compare_digest(given, f"Bearer {server.token}".encode()):
+            raise Refused(401, "send the token: Authorization: Bearer TOKEN")
+        return (200, server.log.stats()) if request == "GET /stats" else (202, {"accepted": self._collect(server.log)})
+
+    def _collect(self, log: TrialLog) -> int:
+        """Return how many rows of the body were added to the log."""
+        rows = parse_body(self._body(), log.score_range, log.ignore_input)
         try:
             log.add(rows)
-        except RunError as error:
-            raise Refused(409 if isinstance(error, RowTwice) else 400, str(error)) from None
+        except RowTwice as error:  # there already: a row twice in one body is an error of the sender
+            raise Refused(409, str(error)) from None
         except OSError as error:
             reason = f"{error.strerror or error}; nothing of it was kept, send it again later"
             print_stderr(f"{log.path}: {reason}")
-            raise Refused(503, reason, {"Retry-After": "5"}) from None
-        return 202, {"accepted": len(rows)}
+            raise Refused(503, reason) from None
+        return len(rows)
 
     def _body(self) -> bytes:
-        length = ", ".join(self.headers.get_all("Content-Length", []))
-        if not length or "Transfer-Encoding" in self.headers:
+        length = self.headers.get("Content-Length", "")
+        if "Transfer-Encoding" in self.headers or not re.fullmatch("[0-9]+", length):
             raise Refused(411, "send the body in one piece, with its Content-Length")
-        if not (length.isascii() and length.isdigit()):
-            raise Refused(400, "Content-Length is not one whole number")
         if len(length) > 15 or int(length) > MAX_BODY:
             raise Refused(413, f"the body is beyond {MAX_BODY} bytes; send fewer rows at once")
         self.timed.deadline = time.monotonic() + self.timeout
@@ -250,15 +233,14 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(400, f"the body ended {int(length) - len(body)} bytes early")
         return body
 
-    def _send(self, status: int, value: dict[str, Any], headers: Mapping[str, str] = {}) -> None:
+    def _send(self, status: int, value: dict[str, Any]) -> None:
         body = json_line(value).encode()
         self.connection.settimeout(self.timeout)
         self.send_response(status)
-        for name, text in {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}.items():
-            self.send_header(name, text)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         self._send(code, {"error": message or self.responses[code][0]})
@@ -284,13 +266,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 def open_server(args: argparse.Namespace) -> Collector:
     """Return a server of the log and address that the options name; raise RunError where that cannot be."""
-    token = os.environ.get("TRIAL_TOKEN", "").strip()
-    if not token and os.environ.get("TRIAL_TOKEN"):
-        raise RunError("TRIAL_TOKEN is blank; set it to a secret, or take it out of the environment")
+    given = os.environ.get("TRIAL_TOKEN", "")
+    token = given.strip()
+    if given and not token or not token.isprintable():  # bytes that are no text come as halves of characters
+        raise RunError("TRIAL_TOKEN is blank or not printable; set it to a secret, or take it out of the environment")
     if not token and args.host not in LOOPBACK:
         raise RunError(f"{args.host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or keep 127.0.0.1")
-    if not token.isprintable():  # bytes that are no text come as halves of characters
-        raise RunError("TRIAL_TOKEN holds what no HTTP header can carry; set it to printable text")
     log = TrialLog(args.log, tuple(args.score_range), args.ignore_input)
     try:
         return Collector(args.host, args.port, log, token)
@@ -307,9 +288,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     with open_server(args) as server:
         # shutdown() waits for the loop that the signal interrupts, hence the thread.
         signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
-        host = f"[{args.host}]" if ":" in args.host else args.host
-        rows = server.log.stats()["rows"]
-        print_stderr(f"collecting into {args.log} ({rows} rows) at http://{host}:{server.server_address[1]}")
+        rows, port = server.log.stats()["rows"], server.server_address[1]
+        print_stderr(f"collecting into {args.log} ({rows} rows) at http://{args.host}:{port}")
         server.serve_forever(poll_interval=0.1)
     return 0
 

@@ -12,12 +12,13 @@ import contextlib
 import errno
 import functools
 import io
+import itertools
 import json
 import math
 import os
 import re
 import select
-import shlex
+import shutil
 import stat
 import sys
 import tempfile
@@ -33,6 +34,7 @@ from core import kinds
 
 TOOL_VERSION = "2.0.0"
 MOST_BYTES = 2**31  # of one input: a comparison of that much takes far more memory
+PIECE = 2**20  # bytes that are read at once: read() sets aside all that it is asked for
 TELL_S = 2.0  # a command that takes longer says on a terminal what it does
 LOG_START = b'{"type": "header"'
 
@@ -59,10 +61,8 @@ def read_bytes(path: str, size: int = MOST_BYTES) -> bytes:
     """Return a file's bytes, or its first `size`; raise RunError where it cannot be read, or has MOST_BYTES or more."""
     try:
         with open_input(path) as file:
-            data, piece = b"", os.fstat(file.fileno()).st_size + 1  # read() sets aside all that it is asked for
-            while piece and len(data) < size:
-                more = file.read(min(size - len(data), piece))
-                data, piece = data + more, len(more) and max(1 << 20, len(data))
+            pieces = iter(lambda: file.read(PIECE), b"")
+            data = b"".join(itertools.islice(pieces, size // PIECE + 1))[:size]
         if len(data) == MOST_BYTES:
             raise OSError(errno.EFBIG, f"it has {MOST_BYTES} bytes or more")
         return data
@@ -106,8 +106,6 @@ def parse_json(text: str, where: str, decoder: json.JSONDecoder = STRICT) -> Any
     try:
         return decoder.decode(text)
     except (ValueError, RecursionError) as error:
-        if not text.strip("\0 \t\r\n"):
-            raise RunError(f"{where}: {'only NUL bytes' if text.strip() else 'empty'}; give a JSON file") from None
         raise RunError(f"{where}: {json_reason(error)}; correct the file") from None
 
 
@@ -124,11 +122,10 @@ def json_reason(error: Exception) -> str:
 def identify(data: bytes, path: str) -> tuple[str, Any]:
     """Return what a file's bytes are, in words, and their JSON value, if any; of a value a line, that of line 1."""
     kind, _ = kinds.describe(data, path)
-    if kind in ("a log", "a plain trial log"):
-        return kind, parse_json(decode(data, path).partition("\n")[0], path)
     if kind not in kinds.OURS:
         return kind, None
-    value = parse_json(decode(data, path), path)
+    text = decode(data, path)
+    value = parse_json(text.partition("\n")[0] if kind in ("a log", "a plain trial log") else text, path)
     return kinds.by_keys(value)[0] if isinstance(value, dict) else kind, value
 
 
@@ -136,10 +133,8 @@ def refusal(path: str, wanted: str, advice: str = "", data: bytes | None = None,
             error: type[Exception] = RunError) -> Exception:
     """Return the error of a file that is not what was wanted, with the advice, or else the command that reads it."""
     kind, reader = kinds.describe(read_bytes(path, kinds.HEAD) if data is None else data, path)
-    if wanted == "a case set" and kind == "a table":
-        reader = kinds.CASES.replace("{path}", shlex.quote(path))
     ours = advice and kind in kinds.OURS
-    return error(f"{path} is {f'{kind}, ' * bool(kind)}not {wanted}; {advice if ours else reader or advice}")
+    return error(f"{path} is {kind + ', ' if kind else ''}not {wanted}; {advice if ours else reader or advice}")
 
 
 def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception] = RunError) -> Any:
@@ -169,7 +164,6 @@ def json_line(value: Any) -> str:
 # How what report.py makes begins and ends.
 _REPORTS = {"a page": rb"<!doctype html>\n<html lang=.*\n<footer><p>Made by report\.py .*</body>\n</html>\n",
             "a Markdown report": rb"### .*\n<sub>Made (by|from) [^\n]*</sub>\n(\nWhat does not fit [^\n]*\n)?"}
-_MOST_LOOKED_INTO = 2**28  # bytes of a file that is looked into
 
 
 def stream_of(path: str) -> int | None:
@@ -186,55 +180,53 @@ def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[st
     record", "a page" or "a Markdown report"; a run record only by one with the case set, task and system of manifest,
     where that is given. Nothing that is read, and nothing twice, is written.
     """
-    named = [(kind, path, stream_of(path)) for kind, path in outputs if path is not None]
-    places = [os.path.realpath(path) if stream is None else stream for _, path, stream in named]
-    for (kind, path, stream), place in zip(named, places, strict=True):
-        reason = _why_not_written(path, kind, inputs, manifest) if stream is None else _why_closed(stream)
-        if places.count(place) > 1:
+    places = []
+    for kind, path in outputs:
+        if path is None:
+            continue
+        stream = stream_of(path)
+        place = os.path.realpath(path) if stream is None else stream
+        reason = _why_not_written(path, kind, inputs, manifest)
+        if place in places:
             reason = "it is named for two outputs; give each a file of its own"
         if reason:
             raise RunError(f"cannot write {path or repr(path)}: {reason}")
+        places.append(place)
 
 
 def _why_not_written(path: str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
     """Return why a file is not written, and what to do; "" where it can be."""
+    if stream_of(path) is not None:
+        return "" if os.path.exists(path) else "there is no such stream; name one that is open"
     target = os.path.realpath(path)  # as write() will find it: "x/" names more than it seems to
-    if not path or os.path.isdir(target):
-        return f"it is {'a folder' if path else 'no name'}; name a file"
-    if not os.path.isdir(os.path.dirname(target)):
-        return f"there is no folder {os.path.dirname(target)}; make it first"
-    if any(os.path.realpath(name) == target or os.path.exists(name) and os.path.exists(target)
-           and os.path.samefile(name, target) for name in inputs):
+    folder, there = os.path.dirname(target), os.path.exists(target)
+    if os.path.isdir(target):
+        return "it is a folder; name a file"
+    if not os.path.isdir(folder):
+        return f"there is no folder {folder}; make it first"
+    if any(os.path.realpath(name) == target or there and os.path.exists(name) and os.path.samefile(name, target)
+           for name in inputs):
         return "it is read as well; name another file"
-    if not os.access(os.path.dirname(target), os.W_OK) and (os.path.isfile(target) or not os.path.exists(target)):
-        return f"the folder {os.path.dirname(target)} may not be written to; name another"
-    data = read_bytes(target, _MOST_LOOKED_INTO) if os.path.isfile(target) else b""
+    if there and not os.path.isfile(target):  # a device or a pipe
+        return ""
+    if not os.access(folder, os.W_OK):
+        return f"the folder {folder} may not be written to; name another"
+    data = read_bytes(target) if there else b""
     if not data or kind in _REPORTS and re.fullmatch(_REPORTS[kind], data, re.DOTALL):
         return ""
-    there = ""
+    found = ""
     with contextlib.suppress(RunError):
-        there, value = identify(data, path)
-        if there == "a run record" and manifest:
-            others = (f"{there} of another {what.replace('_', ' ')}" for what in ("case_set", "task", "system")
-                      if _identity(value["manifest"], what) != _identity(manifest, what))
-            there = next(others, there)
-    alike = " of the same case set, task and system" * (kind == "a run record")
-    return "" if there == kind else (
-        f"it is {there or 'a file of another kind'}, and only {kind} made before{alike} is replaced; name another file"
-        + " or remove this one" * (kind == "a run record"))
+        found, value = identify(data, path)
+        if found == "a run record" and manifest and _run_of(value["manifest"]) != _run_of(manifest):
+            found = "a run record of another case set, task or system"
+    return "" if found == kind else (f"it is {found or 'a file of another kind'}, and only {kind} made before is "
+                                     "replaced; name another file, or remove this one")
 
 
-def _why_closed(stream: int) -> str:
-    try:
-        os.fstat(stream)
-        return ""
-    except (OSError, OverflowError) as error:
-        return f"{getattr(error, 'strerror', error)}; name a stream that is open"
-
-
-def _identity(manifest: Any, what: str) -> Any:
-    value = manifest.get(what) if isinstance(manifest, dict) else None
-    return {**value, "mode": None} if isinstance(value, dict) else value  # a log that is replayed was live
+def _run_of(manifest: Any) -> list[Any]:
+    """Return of what a run record is; a log that is replayed was live."""
+    parts = [manifest.get(what) if isinstance(manifest, dict) else None for what in ("case_set", "task", "system")]
+    return [{**part, "mode": None} if isinstance(part, dict) else part for part in parts]
 
 
 def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
@@ -244,34 +236,27 @@ def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
     it had. A device, a pipe or a stream is written as it is.
     """
     check_outputs([(kind, path)], (), manifest)
-    stream, target, beside = stream_of(path), os.path.realpath(path), ""
-    if stream == 1:  # in its order among what is printed
-        sys.stdout.write(text)
+    stream, target = stream_of(path), os.path.realpath(path)
+    if stream in (1, 2):  # in its order among what is printed
+        (sys.stdout if stream == 1 else sys.stderr).write(text)
         return
     data = text.encode("utf-8", "backslashreplace")
+    beside = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.tmp")
     try:
         if stream is not None or os.path.exists(path) and not os.path.isfile(path):
             with open(path if stream is None else stream, "wb", closefd=stream is None) as device:
                 device.write(data)
             return
-        mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else 0o666 & ~_umask()
-        file, beside = tempfile.mkstemp(".tmp", ".", os.path.dirname(target))  # new, and no link that somebody laid
-        with open(file, "wb"):
-            _write_all(file, data)
-        os.chmod(beside, mode)
+        with open(beside, "xb") as file:  # new, and no link that somebody laid
+            if os.path.exists(target):
+                shutil.copymode(target, beside)
+            _write_all(file.fileno(), data)
         os.replace(beside, target)
     except OSError as error:
-        if stream != 2 or not isinstance(error, BrokenPipeError):  # who reads stderr may leave it
-            raise RunError(f"cannot write {path}: {error.strerror}; free disk space or name another file") from None
+        raise RunError(f"cannot write {path}: {error.strerror}; free disk space or name another file") from None
     finally:
         with contextlib.suppress(OSError):
             os.unlink(beside)
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _write_all(descriptor: int, data: bytes | bytearray) -> None:
@@ -286,10 +271,8 @@ def _sync_folder(path: str) -> None:
     """Wait until the disk knows the name of a file just made: without it the file would be lost with its folder's."""
     with contextlib.suppress(OSError):  # a folder that may be written but not read, Windows
         folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        os.fsync(folder)
+        os.close(folder)
 
 
 # === A file that only grows ===
@@ -329,13 +312,13 @@ class Appender:
                                  "with --log",
                 BlockingIOError: "it is in use by another recorder or collector; wait for it, or stop it"}
             reason = reasons.get(type(error), f"{getattr(error, 'strerror', error)}; name another file with --log")
-            raise RunError(f"cannot write {path}: {reason}") from None
+            raise RunError(f"cannot write {getattr(error, 'filename', None) or path}: {reason}") from None
 
     def _begin(self, there: bytes, beginning: bytes, check: Callable[[bytes], int]) -> None:
         cut = there.rfind(b"\n") + 1
         lines, rest = there[:cut], there[cut:]
         with contextlib.suppress(RunError):
-            if rest and isinstance(parse_json(decode(rest, ""), ""), dict):
+            if isinstance(parse_json(decode(rest, ""), ""), dict):
                 lines, rest = there + b"\n", b""
         kept = check(lines)
         start = rest.lstrip(b"\0\t" if lines else b"\t")  # a crash may leave NULs
@@ -346,14 +329,10 @@ class Appender:
         self.data += lines[:kept]
         if torn:
             torn_path = f"{self.path}.torn"
-            try:
-                other = os.open(torn_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW,
-                                stat.S_IMODE(os.fstat(self._file).st_mode))
-            except OSError as error:
-                raise RunError(f"cannot write {torn_path}, for the last {len(torn)} bytes of the log, which are not "
-                               f"finished: {error.strerror}; move what is there away") from None
-            with open(other, "wb") as file:
-                _write_all(file.fileno(), torn.removesuffix(b"\n") + b"\n")
+            other = os.open(torn_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW,
+                            stat.S_IMODE(os.fstat(self._file).st_mode))
+            with open(other, "wb"):
+                _write_all(other, torn.removesuffix(b"\n") + b"\n")
             _sync_folder(torn_path)
             self._take_back()  # only now: killed in between, it is aside twice, and never lost
             print_stderr(f"{self.path}: its last {len(torn)} bytes were not finished, and were moved into {torn_path}")
@@ -378,14 +357,14 @@ class Appender:
         """Write whole lines; raise OSError, the file as before, where the disk does not take them."""
         if self._half:
             self._take_back()
+        self._half = True
         try:
-            self._half = True
             _write_all(self._file, lines)
-            self._half = False
         except OSError:
             with contextlib.suppress(OSError):  # where even that fails, the next try does it first
                 self._take_back()
             raise
+        self._half = False
         self.data += lines
 
     def changed(self, throughout: bool = False) -> str:
@@ -511,7 +490,7 @@ class Stages:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self.clock, self.began = clock, clock()
-        self.name, self.told = "", ""
+        self.name = ""
 
     def enter(self, name: str) -> None:
         """Begin a stage, which has this name."""
@@ -520,47 +499,37 @@ class Stages:
 
     def tell(self) -> None:
         """Print the name of the stage, unless that was done or it is too early."""
-        if self.name != self.told and self.clock() - self.began >= TELL_S and sys.stderr.isatty():
-            self.told = self.name
+        if self.name and self.clock() - self.began >= TELL_S and sys.stderr.isatty():
             print_stderr(f"{self.name} ...")
+            self.name = ""
 
 
 STAGES = Stages()  # of this process
 
 
-class _Stream(io.RawIOBase):
+class _Stream(io.FileIO):
     """The bytes under sys.stdout or sys.stderr. What cannot be written is dropped, so that no write or flush raises.
 
     `failure` is why, unless it is only that the reader has gone: a pipe left, a terminal closed.
     """
 
-    def __init__(self, stream: io.TextIOWrapper):
-        self.raw: Any = getattr(stream.buffer, "raw", stream.buffer)
-        self.terminal, self.over = stream.isatty(), False
-        self.failure: OSError | None = None
+    over = False
+    failure: OSError | None = None
 
     def write(self, data: Any) -> int:
         left = memoryview(data)
-        while left and not self.over:
-            try:
-                written = self.raw.write(left)
+        try:
+            while left and not self.over:
+                written: int | None = super().write(left)
                 if written is None:  # a pipe that does not block, and is full
-                    select.select((), (self.raw,), ())
+                    select.select((), (self,), ())
                 left = left[written or 0:]
-            except OSError as error:
-                self.over = True
-                gone = isinstance(error, ConnectionError) or self.terminal and error.errno == errno.EIO
-                self.failure = None if gone else error
+        except OSError as error:
+            self.over = True
+            terminal = stat.S_ISCHR(os.fstat(self.fileno()).st_mode)
+            if not isinstance(error, ConnectionError) and not (terminal and error.errno == errno.EIO):
+                self.failure = error
         return len(data)
-
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return self.terminal
-
-    def fileno(self) -> int:
-        return int(self.raw.fileno())
 
 
 def _outlet(stream: Any) -> Any:
@@ -570,18 +539,40 @@ def _outlet(stream: Any) -> Any:
     """
     if stream is None:
         return open(os.devnull, "w")  # as long as the process
-    if not isinstance(stream, io.TextIOWrapper):
+    try:
+        file = _Stream(stream.fileno(), "wb", closefd=False)
+    except OSError:  # one in memory
         return stream
-    return io.TextIOWrapper(_Stream(stream), stream.encoding, "backslashreplace",
-                            line_buffering=stream.line_buffering, write_through=stream.write_through)
+    return io.TextIOWrapper(file, stream.encoding, "backslashreplace", line_buffering=stream.line_buffering,
+                            write_through=stream.write_through)
 
 
-def _main_somewhere(main: Callable[[], int]) -> int:
+def _failed(reason: str) -> int:
+    print_stderr(f"error: {reason}")
+    return 1
+
+
+def _status_of(main: Callable[[], int]) -> int:
+    """Return a command's exit status, its own errors told; raise what is a bug."""
     try:
         os.getcwd()
     except OSError:
-        raise RunError("the working folder was removed; change to one that is there") from None
-    return main()
+        return _failed("the working folder was removed; change to one that is there")
+    try:
+        return main()
+    except _Told as told:
+        return int(told.code or 0)
+    except SystemExit as stopped:  # a grader's, a system's: its status is none of ours
+        raise RuntimeError("what this command called wanted to exit") from stopped
+    except (CaseError, RunError) as error:
+        return _failed(str(error))
+    except KeyboardInterrupt:
+        print_stderr("interrupted")
+        return 130
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return _failed(f"{error.strerror}; free disk space")
 
 
 def run_command(main: Callable[[], int]) -> int:
@@ -597,29 +588,13 @@ def run_command(main: Callable[[], int]) -> int:
     if sys.stderr.isatty():
         late.start()
     try:
-        status = _main_somewhere(main)
-    except SystemExit as stopped:
-        if not isinstance(stopped, _Told):  # a grader's, a system's: its status is none of ours
-            raise RuntimeError("what this command called wanted to exit") from stopped
-        status = int(stopped.code or 0)
-    except (CaseError, RunError) as error:
-        print_stderr(f"error: {error}")
-        status = 1
-    except KeyboardInterrupt:
-        print_stderr("interrupted")
-        status = 130
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        print_stderr(f"error: {error.strerror}; free disk space")
-        status = 1
+        status = _status_of(main)
     finally:
         late.cancel()
     sys.stdout.flush()
     failure = getattr(getattr(sys.stdout, "buffer", None), "failure", None)
     if failure and status != 130:
-        print_stderr(f"error: cannot write the output: {failure.strerror}; free disk space")
-        status = 1
+        status = _failed(f"cannot write the output: {failure.strerror}; free disk space")
     sys.stderr.flush()
     return status
 
@@ -638,10 +613,10 @@ class _Parser(argparse.ArgumentParser):
 
     def format_usage(self) -> str:
         """Return the usage without what may be left out: the help explains that line by line."""
-        needed = [action for action in self._actions if action.required and action.option_strings]
         short = argparse.ArgumentParser(prog=f"{self.prog} [options]", add_help=False)
-        for action in needed + self._get_positional_actions():
-            short._add_action(action)
+        for action in self._actions:
+            if action.required:
+                short._add_action(action)
         return short.format_usage()
 
     def format_help(self) -> str:

@@ -25,18 +25,20 @@ KEYS = (
     ("log_version", "a log", "python3 harness.py replay {path} --cases CASES.json --out RUN.json makes its run record"),
     ("manifest", "a run record", "python3 compare.py compares it with another, given --cases"),
     ("comparison_version", "a comparison", "python3 report.py {path} shows it"),
-    ("testIdx promptIdx", "an output file of promptfoo, a result a line", "{convert} promptfoo {path} {out}"),
-    ("results evalId", "an output file of promptfoo", "{convert} promptfoo {path} {out}"),
-    ("eval status", "a log of Inspect", "{convert} inspect {path} {out}"),
+    ("testIdx promptIdx", "an output file of promptfoo, a result a line",
+     "read it with python3 convert.py promptfoo {path} > trials.jsonl"),
+    ("results evalId", "an output file of promptfoo",
+     "read it with python3 convert.py promptfoo {path} > trials.jsonl"),
+    ("eval status", "a log of Inspect", "read it with python3 convert.py inspect {path} > trials.jsonl"),
     ("eval_set_id tasks", "Inspect's list of a set of logs", "give the .eval files beside it to convert.py inspect"),
-    ("doc_id", "samples of lm-eval", "{convert} lm-eval {path} {out}"),
+    ("doc_id", "samples of lm-eval", "read it with python3 convert.py lm-eval {path} > trials.jsonl"),
     ("results group_subtasks", "totals of lm-eval, which hold no samples",
      "run lm_eval with --log_samples, and give the samples_*.jsonl to convert.py lm-eval"),
     ("cases", "a case set", "give it with --cases"),
 )
 ENOUGH = {"log_version", "manifest", "comparison_version"}  # keys that tell what a file is before all is read
-CASES = "make one of it with python3 convert.py cases {path} --id COLUMN --input COLUMN --expected COLUMN > cases.json"
-TABLE = "{convert} table {path} --case COLUMN --score COLUMN {out}"
+TABLE = ("read it with python3 convert.py table {path} --case COLUMN --score COLUMN > trials.jsonl, or make a case set "
+         "of it with python3 convert.py cases")
 TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
 
 
@@ -76,6 +78,7 @@ def describe(data: bytes, path: str) -> tuple[str, str]:
         with contextlib.suppress(zlib.error):
             data = zlib.decompressobj(31).decompress(data, HEAD)
     text = data.decode(json.detect_encoding(data), "replace").lstrip("\ufeff \t\r\n")
+    line = text.partition("\n")[0].rstrip("\r").replace("\t", ",")
     kind, advice = next((kind for magic, kind in MAGIC if data.startswith(magic)), ""), ""
     if path.endswith(".eval") or b"_journal/start.json" in data:
         kind, advice = by_keys(("eval", "status"))
@@ -83,8 +86,6 @@ def describe(data: bytes, path: str) -> tuple[str, str]:
         advice = "unpack it, or save it as CSV or JSONL"
     elif text.startswith(("{", "[")):
         kind, advice = by_keys(outermost_keys(text))
-    elif (line := text.partition("\n")[0].rstrip("\r")).replace("\t", "").isprintable() and re.search("[,;\t|]", line):
+    elif line.isprintable() and re.search("[,;|]", line):
         kind, advice = "a table", TABLE
-    for word, said in (("{convert}", "read it with python3 convert.py"), ("{out}", "> trials.jsonl")):
-        advice = advice.replace(word, said)
     return kind, advice.replace("{path}", shlex.quote(path))

@@ -660,7 +660,7 @@ class ResumeTest(Folder):
         self.save(torn := self.stop_after(4)[:-30])
         os.symlink(self.cases, f"{self.log}.torn")
         before = self.bytes(self.cases)
-        self.assert_refused(self.record("--resume"), f"cannot write {self.log}.torn", "Too many", "move what is there")
+        self.assert_refused(self.record("--resume"), f"cannot write {self.log}.torn", "Too many")
         self.assertEqual((self.bytes(), self.bytes(self.cases)), (torn, before))
 
     def test_a_log_of_another_run_is_refused_by_name_and_value_and_not_touched(self):
@@ -1499,7 +1499,7 @@ class CommandTest(Folder):
                             (("--shard", "2"), "give K/N"), (("--shard=-1/-1",), "give K/N"),
                             (("--split", "heldout"), "0 cases in heldout"),
                             (("--shard", "1/" + "9" * 5000), "give K/N"),
-                            (("--out", self.log), "it is read as well"), (("--out", ""), "it is no name"),
+                            (("--out", self.log), "it is read as well"), (("--out", ""), "it is a folder"),
                             (("--out", self.cases), "it is read as well"),
                             (("--out", self.path("no/run.json")), "no folder")):
             with self.subTest(more=more):
@@ -1513,9 +1513,10 @@ class CommandTest(Folder):
             self.assertEqual(self.record("--trials", str(2 + number), log=self.path(log)).status, 0)
         kept, other = self.bytes(self.out), System()
         other.version = "2"
-        self.assert_refused(self.record(system=other, log=self.path("other.jsonl")), "a run record of another system")
+        another = "a run record of another case set, task or system"
+        self.assert_refused(self.record(system=other, log=self.path("other.jsonl")), another)
         self.write_cases(4)
-        self.assert_refused(self.record(log=self.path("other.jsonl")), "a run record of another case set")
+        self.assert_refused(self.record(log=self.path("other.jsonl")), another)
         with open(self.out, "w") as file:
             file.write("# a README")
         self.write_cases()

@@ -453,7 +453,8 @@ class InspectTest(ConvertTest):
 
     def test_files_that_are_no_log_are_refused(self):
         whole = read(data("inspect-0.3.46.eval"), "rb")
-        table = "read it with python3 convert.py table {} --case COLUMN --score COLUMN > trials.jsonl"
+        table = ("read it with python3 convert.py table {} --case COLUMN --score COLUMN > trials.jsonl, or make a case "
+                 "set of it with python3 convert.py cases")
         one = "give one, .eval or .json"
         cases = {
             "cut.eval": (whole[:900], "cut.eval: not a whole zip; copy the log again"),

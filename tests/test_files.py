@@ -55,7 +55,7 @@ class WriteTest(FolderTest):
         os.symlink("log.jsonl", "link")
         os.symlink("nowhere/x", "astray")
         for path, says in (("log.jsonl", "it is a log"), ("log.jsonl/", "it is a log"), ("link", "it is a log"),
-                           ("", "it is no name"), ("./", "it is a folder"), ("astray", "there is no folder")):
+                           ("", "it is a folder"), ("./", "it is a folder"), ("astray", "there is no folder")):
             before = sorted(os.listdir()), self.load("log.jsonl")
             with self.subTest(path), self.assertRaisesRegex(RunError, says):
                 write(path, "over it")
@@ -181,7 +181,7 @@ class ReplaceTest(FolderTest):
         live = {**RECORD["manifest"], "system": {**RECORD["manifest"]["system"], "mode": "live"}}
         files.check_outputs([("a run record", "run.json")], [], live)
         live["system"]["version"] = "2"
-        with self.assertRaisesRegex(RunError, "a run record of another system"):
+        with self.assertRaisesRegex(RunError, "a run record of another case set, task or system"):
             files.check_outputs([("a run record", "run.json")], [], live)
 
     def test_an_input_and_an_output_named_twice_are_refused(self):

@@ -185,9 +185,8 @@ class BadFileTest(FolderTest):
             self.refused(*argv, says=("cannot read folder", "Is a directory"))
 
     def test_empty(self):
-        self.everywhere(b"", "bad: empty; give a JSON file")
-        self.everywhere(b" \n\r\n", "bad: empty")
-        self.everywhere(b"\0" * 512, "bad: only NUL bytes")
+        for data in (b"", b" \n\r\n", b"\0" * 512):
+            self.everywhere(data, "bad: not JSON at line ")
 
     def test_not_json_is_reported_with_line_and_column(self):
         self.everywhere(b'{"name": "x",\n "cases": [}', "bad: not JSON at line 2 column 12 (")
@@ -330,8 +329,9 @@ class BadCaseSetTest(FolderTest):
 
     def test_a_table_is_sent_to_the_command_that_makes_cases_of_it(self):
         self.save("my tickets.csv", "id,text,label\n1,q,a\n")
-        self.refused(*self.run_rules(cases="my tickets.csv"), says="my tickets.csv is a table, not a case set; make "
-                     "one of it with python3 convert.py cases 'my tickets.csv' --id COLUMN --input COLUMN --expected")
+        self.refused(*self.run_rules(cases="my tickets.csv"), says="my tickets.csv is a table, not a case set; read "
+                     "it with python3 convert.py table 'my tickets.csv' --case COLUMN --score COLUMN > trials.jsonl, "
+                     "or make a case set of it with python3 convert.py cases")
 
     def test_a_split_without_a_case(self):
         self.save("bad.json", json.dumps({**CASES, "cases": [case("a")]}))
@@ -677,7 +677,7 @@ class SealTest(FolderTest):
     def test_a_sealed_line_that_is_no_line_of_a_log(self):
         for value in ({"type": "note"}, {}, [], None, 7, {"type": ["trial"]}):
             self.broken(sealed([header(), *rows(), value]), "log.jsonl:8: a line of type")
-        self.broken(sealed([header(), *rows()]).replace(b"\n", b"\n\n", 1), "log.jsonl:2: empty")
+        self.broken(sealed([header(), *rows()]).replace(b"\n", b"\n\n", 1), "log.jsonl:2: not JSON")
         self.broken(sealed([header(), header(), *rows()]), "log.jsonl:2: a line of type 'header'")
 
     def test_a_sealed_header_that_is_not_whole(self):

@@ -64,7 +64,8 @@ class KindsTest(unittest.TestCase):
     def test_a_refusal_says_what_the_file_is_and_names_a_path_that_a_shell_takes(self):
         error = files.refusal("my runs/a b.csv", "a plain trial log", data=b"a,b\n1,2\n")
         self.assertEqual(str(error), "my runs/a b.csv is a table, not a plain trial log; read it with python3 "
-                         "convert.py table 'my runs/a b.csv' --case COLUMN --score COLUMN > trials.jsonl")
+                         "convert.py table 'my runs/a b.csv' --case COLUMN --score COLUMN > trials.jsonl, or make a "
+                         "case set of it with python3 convert.py cases")
         self.assertEqual(str(files.refusal("f", "a log", "give one", b"words")), "f is not a log; give one")
         self.assertEqual(str(files.refusal("f", "a log", "give one", b'{"manifest": 1}')),
                          "f is a run record, not a log; give one")

@@ -17,7 +17,6 @@ import json
 import math
 import os
 import re
-import select
 import shutil
 import stat
 import sys
@@ -54,7 +53,7 @@ def open_input(path: str) -> io.BufferedReader:
     """Return a file, open for reading; raise OSError where it cannot be, or is a device, which may have no end."""
     if stat.S_IFMT(os.stat(path).st_mode) in (stat.S_IFCHR, stat.S_IFBLK):
         raise OSError(errno.EINVAL, "it is a device")
-    return open(path, "rb")
+    return io.BufferedReader(io.FileIO(path), kinds.HEAD)
 
 
 def read_bytes(path: str, size: int = MOST_BYTES) -> bytes:
@@ -520,10 +519,7 @@ class _Stream(io.FileIO):
         left = memoryview(data)
         try:
             while left and not self.over:
-                written: int | None = super().write(left)
-                if written is None:  # a pipe that does not block, and is full
-                    select.select((), (self,), ())
-                left = left[written or 0:]
+                left = left[super().write(left) or 0:]  # None: a pipe that does not block is full
         except OSError as error:
             self.over = True
             terminal = stat.S_ISCHR(os.fstat(self.fileno()).st_mode)

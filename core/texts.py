@@ -43,8 +43,7 @@ def unpacked(data: bytes, path: str) -> bytes:
 def opened(path: str) -> Iterator[TextIO]:
     """Open a text file of UTF-8, UTF-16 or UTF-32, packed or not; raise RunError where it cannot be read."""
     try:
-        with open_input(path) as plain:  # once: it may be a pipe
-            file = io.BufferedReader(plain.raw, HEAD)
+        with open_input(path) as file:  # once: it may be a pipe
             if file.peek(2)[:2] == b"\x1f\x8b":
                 file = io.BufferedReader(gzip.GzipFile(fileobj=file), HEAD)
             with io.TextIOWrapper(file, json.detect_encoding(file.peek(4)[:4]), newline="\n") as text:
@@ -60,8 +59,7 @@ def opened(path: str) -> Iterator[TextIO]:
 
 def head(text: TextIO) -> bytes:
     """Return the first bytes of a text that was opened and not yet read."""
-    data: bytes = text.buffer.peek(HEAD)  # type: ignore[attr-defined]
-    return data[:HEAD]
+    return bytes(text.buffer.peek(HEAD))  # type: ignore[attr-defined]
 
 
 class Json:
@@ -74,6 +72,9 @@ class Json:
 
     def where(self) -> str:
         return f"{self.path}:{self.line + self.text.count(chr(10), 0, self.at)}"
+
+    def _wrong(self, reason: str) -> RunError:
+        return RunError(f"{self.where()}: {reason}; correct the file")
 
     def _more(self) -> bool:
         chunk = self.file.read(max(CHUNK, len(self.text) - self.at))
@@ -94,29 +95,37 @@ class Json:
         while True:
             try:
                 value, end = self.decoder.raw_decode(self.text, self.at)
+            except json.JSONDecodeError as error:
+                # An error far from the end of what was read is no value that only breaks off there.
+                if (error.msg.startswith("Unterminated") or error.pos > len(self.text) - 16) and self._more():
+                    continue
+                self.at = error.pos
+                raise self._wrong(f"not JSON ({error.msg})") from None
             except (ValueError, RecursionError) as error:
-                where, reason = self.where(), json_reason(error)
-                if isinstance(error, json.JSONDecodeError):
-                    # An error far from the end of what was read is no value that only breaks off there.
-                    if (error.msg.startswith("Unterminated") or error.pos > len(self.text) - 16) and self._more():
-                        continue
-                    self.at = error.pos
-                    reason = f"not JSON at line {self.where().rpartition(':')[2]} ({error.msg})"
-                raise RunError(f"{where}: {reason}; correct the file") from None
+                raise self._wrong(json_reason(error)) from None
             if end < len(self.text) or not self._more():  # a number that ends there may go on
                 self.at = end
                 return value
 
     def _mark(self, marks: str) -> str:
         if self.next() not in marks or self.at == len(self.text):
-            raise RunError(f"{self.where()}: not JSON (no {' or '.join(marks)}); correct the file")
+            raise self._wrong(f"not JSON (no {' or '.join(marks)})")
         self.at += 1
         return self.text[self.at - 1]
+
+    def _elements(self, end: str) -> Iterator[None]:
+        """Stand before each element of the list or object that begins here, the caller reads it, up to its end."""
+        self.at += 1
+        while self.next() != end:
+            yield
+            if self._mark("," + end) == end:
+                return
+        self.at += 1
 
     def end(self) -> None:
         """Raise RunError where another value follows."""
         if self.next():
-            raise RunError(f"{self.where()}: not JSON (a second value); correct the file")
+            raise self._wrong("not JSON (a second value)")
 
     def whole(self) -> Iterator[tuple[tuple[str, ...], Any]]:
         """Yield the next value, or the elements of a list, as pieces() yields those that it does not enter."""
@@ -132,21 +141,17 @@ class Json:
         mark = self.next()
         if keys in inside:
             self.met[keys] = mark
-        if keys in inside and mark == "[" or mark == "{" and any(path[:len(keys)] == keys for path in inside):
-            end, names = self._mark(mark) and {"[": "]", "{": "}"}[mark], set[str]()
-            while self.next() != end:
-                if mark == "[":
-                    yield keys, self.value()
-                else:
-                    name = str(self.value())
-                    if name in names:
-                        raise RunError(f"{self.where()}: the key {name!r:.60} is duplicated in one object; correct "
-                                       "the file")
-                    names.add(name)
-                    self._mark(":")
-                    yield from self.pieces(inside, (*keys, name))
-                if self._mark("," + end) == end:
-                    return
-            self._mark(end)
+        if mark == "[" and keys in inside:
+            for _ in self._elements("]"):
+                yield keys, self.value()
+        elif mark == "{" and any(path[:len(keys)] == keys for path in inside):
+            names = set[str]()
+            for _ in self._elements("}"):
+                name = str(self.value())
+                if name in names:
+                    raise self._wrong(f"the key {name!r:.60} is duplicated in one object")
+                names.add(name)
+                self._mark(":")
+                yield from self.pieces(inside, (*keys, name))
         else:
             yield keys, self.value()

@@ -460,7 +460,7 @@ class InspectTest(ConvertTest):
             "cut.eval": (whole[:900], "cut.eval: not a whole zip; copy the log again"),
             "empty.eval": (b"", "empty.eval: not a whole zip; copy the log again"),
             "cut.json": ('{"version": 2, "ev',
-                         "cut.json:1: not JSON at line 1 (Unterminated string starting at); correct the file"),
+                         "cut.json:1: not JSON (Unterminated string starting at); correct the file"),
             "list.json": ([1], f"list.json is JSON of another kind, not a log of Inspect; {one}"),
             "row.json": ({"task_id": 1}, f"row.json is JSON of another kind, not a log of Inspect; {one}"),
             "big.json": ('{"eval": {}, "version": ' + "9" * 5000 + "}",
@@ -601,7 +601,7 @@ class LmEvalTest(ConvertTest):
     def test_bad_rows_are_refused_by_line(self):
         for content, message in (
                 (b'{"doc_id": 0, "acc": 1}\n{"doc_id": 1, "a',
-                 ":2: not JSON at line 2 (Unterminated string starting at); correct the file"),
+                 ":2: not JSON (Unterminated string starting at); correct the file"),
                 (b'{"doc_id": "0", "acc": 1}\n', ":1: doc_id is '0', not a whole number; correct the file"),
                 (b'{"doc_id": 0, "acc": 1}\n\xff\n', ": byte 24 is not utf-8; save the file as UTF-8")):
             self.refused("x.jsonl" + message, "lm-eval", self.file("x.jsonl", content))

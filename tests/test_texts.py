@@ -49,8 +49,8 @@ class JsonTest(unittest.TestCase):
     def test_what_is_no_json_is_refused_with_its_line(self):
         for text, reason in (('{"a": 1,,}', "f:1: not JSON"), ('{"a" 1}', "f:1: not JSON (no :)"),
                              ("[1 2]", "(no , or ])"),
-                             ('{"a":\n\nnope}', "f:3: not JSON at line 3"), ('{"a": "x', "Unterminated"),
-                             ('{"a": [1,\n2', "not JSON at line 2"), ("[" * 100_000, "nested too deeply"),
+                             ('{"a":\n\nnope}', "f:3: not JSON ("), ('{"a": "x', "Unterminated"),
+                             ('{"a": [1,\n2', "f:2: not JSON ("), ("[" * 100_000, "nested too deeply"),
                              ("9" * 5000, "a whole number of thousands of digits"), ("", "not JSON")):
             for inside in ([()], []):
                 with self.subTest(text[:20]), self.assertRaises(RunError) as caught:

@@ -54,11 +54,7 @@ MORE = b"\t"  # how a line begins that has more rows of its request behind it; t
 
 
 class Refused(Exception):
-    """A request that is answered with an HTTP status other than 2xx, and why."""
-
-    def __init__(self, status: int, reason: str):
-        super().__init__(reason)
-        self.status = status
+    """A request that is answered with an HTTP status other than 2xx, and why: its two arguments."""
 
 
 # === Rows ===
@@ -183,14 +179,10 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self) -> None:
         try:
             self._send(*self._respond())
-        except (Refused, RunError) as error:
-            self._send(error.status if isinstance(error, Refused) else 400, {"error": str(error)})
-            # Read on for a moment: to close on unread bytes resets the connection, and the answer may be lost.
-            self.timed.deadline = time.monotonic() + 1
-            with suppress(OSError):  # the client has gone
-                self.connection.shutdown(socket.SHUT_WR)
-                while self.timed.read(65536):
-                    pass
+        except Refused as refused:
+            self.send_error(*refused.args)
+        except RunError as error:
+            self.send_error(400, str(error))
 
     do_GET = do_POST = answer
 
@@ -244,6 +236,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         self._send(code, {"error": message or self.responses[code][0]})
+        # Read on for a moment: to close on unread bytes resets the connection, and the answer may be lost.
+        self.timed.deadline = time.monotonic() + 1
+        with suppress(OSError):  # the client has gone
+            self.connection.shutdown(socket.SHUT_WR)
+            while self.timed.read(65536):
+                pass
 
     def log_message(self, format: str, *args: object) -> None:
         pass  # the sender has the answer; an access log is the reverse proxy's

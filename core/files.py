@@ -10,7 +10,6 @@ exception is a bug and keeps its traceback.
 import argparse
 import contextlib
 import errno
-import functools
 import io
 import itertools
 import json
@@ -307,8 +306,7 @@ class Appender:
                 raise
             reasons = {
                 ModuleNotFoundError: "no file can be locked here; record and collect on Linux or macOS",
-                FileExistsError: "it exists, and no log is overwritten; continue it with --resume, or name another "
-                                 "with --log",
+                FileExistsError: "no log is overwritten; continue it with --resume, or name another with --log",
                 BlockingIOError: "it is in use by another recorder or collector; wait for it, or stop it"}
             reason = reasons.get(type(error), f"{getattr(error, 'strerror', error)}; name another file with --log")
             raise RunError(f"cannot write {getattr(error, 'filename', None) or path}: {reason}") from None
@@ -322,8 +320,7 @@ class Appender:
         kept = check(lines)
         start = rest.lstrip(b"\0\t" if lines else b"\t")  # a crash may leave NULs
         if not start.startswith((b"{" if lines else beginning)[:len(start)]):
-            raise RunError(f"{self.path} is not a log: the {len(rest)} bytes at its end begin no line of one; "
-                           "name another file with --log")
+            raise RunError(f"{self.path} is not a log: its end begins no line of one; name another file with --log")
         torn = there[kept:]
         self.data += lines[:kept]
         if torn:
@@ -369,15 +366,11 @@ class Appender:
     def changed(self, throughout: bool = False) -> str:
         """Return what somebody else did to the file, "" for nothing; throughout: compare every byte, too."""
         here = os.fstat(self._file)
-        try:
-            there = os.stat(self.path)
-        except OSError:
-            return "was removed"
-        if not os.path.samestat(here, there):
-            return "was replaced by another file"
-        if self._half or here.st_size == len(self.data) and not (throughout and self.read() != self.data):
-            return ""
-        return "was cut" if here.st_size < len(self.data) else "was written to by somebody else"
+        if not os.path.exists(self.path) or not os.path.samestat(here, os.stat(self.path)):
+            return "was removed or replaced"
+        if not self._half and (here.st_size != len(self.data) or throughout and self.read() != self.data):
+            return "was cut or written to by somebody else"
+        return ""
 
     def leave(self) -> None:
         """Go on in a new file that holds all of `data`, and name it in `path`; raise OSError where none can be made."""
@@ -580,7 +573,6 @@ def run_command(main: Callable[[], int]) -> int:
     """
     sys.stdout, sys.stderr = _outlet(sys.stdout), _outlet(sys.stderr)
     late = threading.Timer(TELL_S, STAGES.tell)  # a stage may begin before that time and last beyond it
-    late.daemon = True
     if sys.stderr.isatty():
         late.start()
     try:
@@ -643,4 +635,4 @@ def add_verb(verbs: Any, name: str, what: str, example: str) -> argparse.Argumen
 def _help_texts(what: str, example: str) -> dict[str, Any]:
     shown = f"\n\nexample:\n    {' '.join(example.split())}" if example else ""
     return {"description": textwrap.fill(what, 79) + shown,
-            "formatter_class": functools.partial(argparse.RawDescriptionHelpFormatter, max_help_position=28)}
+            "formatter_class": lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=28)}

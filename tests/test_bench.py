@@ -808,8 +808,9 @@ class ChangedTest(Folder):
     def test_the_run_stops_and_everything_is_saved_what_is_under_way_included(self):
         self.record()
         expected = [json.loads(line) for line in self.bytes().splitlines()]
-        for change, says in ((self.unlink, "was removed"), (self.replace, "was replaced"), (self.cut, "was cut"),
-                             (self.empty, "was cut"), (self.add, "was written to"), (self.edit, "was written to")):
+        for change, says in ((self.unlink, "was removed or"), (self.replace, "was removed or"),
+                             (self.cut, "was cut or"), (self.empty, "was cut or"), (self.add, "was cut or"),
+                             (self.edit, "was cut or")):
             for at, workers in ((1, "1"), (5, "1"), (9, "1"), (4, "3")):
                 with self.subTest(says=says, at=at, workers=workers):
                     for name in os.listdir(self.folder):
@@ -844,7 +845,7 @@ class ChangedTest(Folder):
 
         with mock.patch.object(tempfile, "mkstemp", side_effect=OSError(errno.ENOSPC, "No space left on device")):
             result = self.record("--workers", "2", system=System(hook))
-        self.assert_refused(result, "was written to by somebody else while it was recorded: No space left on "
+        self.assert_refused(result, "was cut or written to by somebody else while it was recorded: No space left on "
                             "device", "2 of 9 trials are kept")
         self.assertTrue(self.bytes().endswith(b'\n{"half'))
 

@@ -13,8 +13,9 @@ GET /health and GET /stats say how it goes. Refused, with {"error": why}: 400 a 
 With TRIAL_TOKEN in the environment, /trials and /stats want it, `Authorization: Bearer TOKEN`; without it, only this
 machine is served. Plain HTTP, connections without limit: put a reverse proxy with TLS before it.
 
-Appends to LOG; what a crash cut short was never acknowledged and goes to LOG.torn on start. Exit status: 0 stopped by
-SIGTERM, 1 refused (one `error:` line), 2 bad usage, 130 interrupted.
+Appends to LOG; what a crash cut short was never acknowledged and goes to LOG.torn on start. Where somebody removes,
+replaces, cuts or writes to LOG, its rows and those to come go into a new LOG.….saved, which stderr names. Exit status:
+0 stopped by SIGTERM, 1 refused (one `error:` line), 2 bad usage, 130 interrupted.
 """
 
 import os
@@ -103,7 +104,6 @@ class TrialLog(Appender):
     def __init__(self, path: str, score_range: tuple[Score, Score], ignore_input: bool = False):
         self.score_range, self.ignore_input = score_range, ignore_input
         self.known = Known(ignore_input)
-        self.unsound = ""  # why nothing more can be appended
         self.lock = threading.Lock()
         super().__init__(path, b'{"task_id"', self._check, mode=0o600)  # what is collected is nobody else's business
 
@@ -122,13 +122,10 @@ class TrialLog(Appender):
     def add(self, rows: Sequence[tuple[Row, str, str]]) -> None:
         """Return once all rows are on the disk; raise RowTwice, RunError or OSError, and then none of them is there."""
         with self.lock:
-            why = "" if self.unsound else self.changed()
+            left, why = self.path, self.changed()
             if why:
-                self.unsound = f"the log {why}; start the collector again"
                 self.leave()
-                self.unsound = f"the log {why}, its rows are in {self.path}; start the collector again"
-            if self.unsound:
-                raise OSError(self.unsound)
+                print_stderr(f"{left} {why}; its rows, and those to come, are in {self.path}")
             for row, _, where in rows:
                 self.known.check(row.config, row, where)
             *before, last = (line.encode() for _, line, _ in rows)
@@ -191,7 +188,7 @@ class Handler(BaseHTTPRequestHandler):
         if request not in REQUESTS:
             raise Refused(404, f"there is no {request}; there are {', '.join(REQUESTS)}")
         if request == "GET /health":
-            return (503, {"error": server.log.unsound}) if server.log.unsound else (200, {"status": "ok"})
+            return 200, {"status": "ok"}
         given = self.headers.get("Authorization", "").encode("latin-1", "replace")  # the bytes as they came
         if server.token and not hmac.compare_digest(given, f"Bearer {server.token}".encode()):
             raise Refused(401, "send the token: Authorization: Bearer TOKEN")
@@ -205,7 +202,7 @@ class Handler(BaseHTTPRequestHandler):
         except RowTwice as error:  # there already: a row twice in one body is an error of the sender
             raise Refused(409, str(error)) from None
         except OSError as error:
-            reason = f"{error.strerror or error}; nothing of it was kept, send it again later"
+            reason = f"{error.strerror}; nothing of it was kept, send it again later"
             print_stderr(f"{log.path}: {reason}")
             raise Refused(503, reason) from None
         return len(rows)

@@ -180,16 +180,14 @@ def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[st
     """
     places = []
     for kind, path in outputs:
-        if path is None:
-            continue
-        stream = stream_of(path)
-        place = os.path.realpath(path) if stream is None else stream
-        reason = _why_not_written(path, kind, inputs, manifest)
-        if place in places:
-            reason = "it is named for two outputs; give each a file of its own"
-        if reason:
-            raise RunError(f"cannot write {path or repr(path)}: {reason}")
-        places.append(place)
+        if path is not None:
+            stream = stream_of(path)
+            places.append(os.path.realpath(path) if stream is None else stream)
+            reason = _why_not_written(path, kind, inputs, manifest)
+            if places.count(places[-1]) > 1:
+                reason = "it is named for two outputs; give each a file of its own"
+            if reason:
+                raise RunError(f"cannot write {path or repr(path)}: {reason}")
 
 
 def _why_not_written(path: str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
@@ -200,15 +198,13 @@ def _why_not_written(path: str, kind: str, inputs: Sequence[str], manifest: Any)
     folder, there = os.path.dirname(target), os.path.exists(target)
     if os.path.isdir(target):
         return "it is a folder; name a file"
-    if not os.path.isdir(folder):
-        return f"there is no folder {folder}; make it first"
     if any(os.path.realpath(name) == target or there and os.path.exists(name) and os.path.samefile(name, target)
            for name in inputs):
         return "it is read as well; name another file"
     if there and not os.path.isfile(target):  # a device or a pipe
         return ""
     if not os.access(folder, os.W_OK):
-        return f"the folder {folder} may not be written to; name another"
+        return f"there is no folder {folder} that may be written to; make it, or name another"
     data = read_bytes(target) if there else b""
     if not data or kind in _REPORTS and re.fullmatch(_REPORTS[kind], data, re.DOTALL):
         return ""
@@ -378,6 +374,8 @@ class Appender:
             new, made = self._saved(os.path.dirname(self.path) or ".")
         except OSError:  # the folder is gone, or full
             new, made = self._saved(None)
+        import fcntl
+        fcntl.flock(new, fcntl.LOCK_EX)
         os.close(self._file)
         self._file, self.path = new, made
         _sync_folder(self.path)
@@ -416,10 +414,6 @@ class Timed(io.RawIOBase):
     def readinto(self, buffer: Any) -> Any:
         self.connection.settimeout(max(self.deadline - time.monotonic(), 0.001))
         return self.file.readinto(buffer)
-
-    def close(self) -> None:
-        self.file.close()
-        super().close()
 
 
 # === Fields ===

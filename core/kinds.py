@@ -64,7 +64,7 @@ def outermost_keys(text: str) -> list[str]:
 def by_keys(keys: Collection[str]) -> tuple[str, str]:
     """Return what an object with these keys is, and what reads it."""
     for needed, kind, advice in KEYS:
-        if keys and not set(needed.split()) - set(keys):
+        if all(key in keys for key in needed.split()):
             return kind, advice
     if keys and next(iter(keys)).endswith((".eval", ".json")):
         return "Inspect's list of logs", "give the logs beside it to convert.py inspect"

@@ -168,7 +168,7 @@ class ReplaceTest(FolderTest):
 
     def test_a_folder_that_may_not_be_written_to_is_told_before_the_work(self):
         with mock.patch.object(os, "access", lambda path, mode: False):
-            with self.assertRaisesRegex(RunError, "may not be written to"):
+            with self.assertRaisesRegex(RunError, "that may be written to"):
                 files.check_outputs([("a comparison", "new")])
             files.check_outputs([("a comparison", "/dev/null")])
 

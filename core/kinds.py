@@ -16,9 +16,7 @@ from collections.abc import Collection
 HEAD = 1 << 16  # bytes that tell what a file is
 OURS = ("a log", "a run record", "a comparison", "a case set", "a plain trial log", "JSON of another kind", "")
 
-# What a file is by how it begins: its first bytes; or keys of its outermost object, the first in a list or on a line.
-MAGIC = ((b"PK\3\4", "a zip"), (b"\x28\xb5\x2f\xfd", "packed with Zstandard"), (b"BZh", "packed with bzip2"),
-         (b"\xfd7zXZ", "packed with xz"), (b"PAR1", "a Parquet table"), (b"SQLite format 3", "a SQLite database"))
+# What a file is by keys of its outermost object, the first in a list or on a line.
 KEYS = (
     ("task_id config", "a plain trial log",
      "python3 compare.py CONFIG CONFIG --trials {path} compares two of its runs"),
@@ -79,11 +77,9 @@ def describe(data: bytes, path: str) -> tuple[str, str]:
             data = zlib.decompressobj(31).decompress(data, HEAD)
     text = data.decode(json.detect_encoding(data), "replace").lstrip("\ufeff \t\r\n")
     line = text.partition("\n")[0].rstrip("\r").replace("\t", ",")
-    kind, advice = next((kind for magic, kind in MAGIC if data.startswith(magic)), ""), ""
+    kind, advice = "", ""
     if path.endswith(".eval") or b"_journal/start.json" in data:
         kind, advice = by_keys(("eval", "status"))
-    elif kind:
-        advice = "unpack it, or save it as CSV or JSONL"
     elif text.startswith(("{", "[")):
         kind, advice = by_keys(outermost_keys(text))
     elif line.isprintable() and re.search("[,;|]", line):

@@ -471,7 +471,7 @@ class InspectTest(ConvertTest):
             with self.subTest(name):
                 path = self.file(name, content)
                 self.refused(message.format(name), "inspect", path)
-        self.refused("no.zip is a zip, not a log of Inspect; unpack it, or save it as CSV or JSONL",
+        self.refused("no.zip is not a log of Inspect; give one, .eval or .json",
                      "inspect", self.zip({"x": {}}, "no.zip"))
         status, out, err = run("inspect", os.path.join(self.folder, "absent.eval"))
         self.assertEqual((status, out, err.startswith("error: cannot read ")), (1, "", True))
@@ -879,8 +879,7 @@ class CsvTest(ConvertTest):
         self.refused("t.csv:2: no name for this run; name it with NAME=FILE or --config NAME, or a column of names "
                      "with --config-column",
                      "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
-        self.refused("t.csv is a zip, not a table; unpack it, or save it as CSV or JSONL",
-                     "table", self.csv(b"PK\3\4xx"), *CSV)
+        self.refused("t.csv: byte 4 is not utf-8; save the file as UTF-8", "table", self.csv(b"PK\3\4\xff"), *CSV)
 
 
 class OtherKindTest(ConvertTest):

@@ -456,7 +456,7 @@ class BytesTest(LogTest):
     def test_other_files_are_named_with_the_command_that_reads_them(self):
         for data, kind, command in (
                 (b'{"type": "header", "log_version": "1"}\n', "a log", "harness.py replay"),
-                (b"id,score\na,1\n", "a table", "convert.py table"), (b"PK\3\4", "a zip", "unpack it"),
+                (b"id,score\na,1\n", "a table", "convert.py table"),
                 (b'{"doc_id": 0, "acc": 1}\n', "samples of lm-eval", "convert.py lm-eval"),
                 (b'{"version": 2, "status": "success", "eval": {"task"', "a log of Inspect", "convert.py inspect")):
             for skip_broken in (False, True):

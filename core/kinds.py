@@ -34,10 +34,10 @@ KEYS = (
      "run lm_eval with --log_samples, and give the samples_*.jsonl to convert.py lm-eval"),
     ("cases", "a case set", "give it with --cases"),
 )
-ENOUGH = {"log_version", "manifest", "comparison_version"}  # keys that tell what a file is before all is read
 TABLE = ("read it with python3 convert.py table {path} --case COLUMN --score COLUMN > trials.jsonl, or make a case set "
          "of it with python3 convert.py cases")
-TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
+BETWEEN = re.compile(r"[\s:,]*")  # a key and its value, and two of these
+DECODER = json.JSONDecoder(strict=False)
 
 
 def outermost_keys(text: str) -> list[str]:
@@ -46,17 +46,12 @@ def outermost_keys(text: str) -> list[str]:
     >>> outermost_keys('[{"a": {"b": 1}, "c": "d'), outermost_keys('{"a": 1}{"b": 2}')
     (['a', 'c'], ['a'])
     """
-    keys, depth = [], 0
-    for token in TOKEN.finditer(text):
-        mark = token[0][0]
-        depth += (mark == "{" or mark == "[" and depth > 0) - (mark in "}]")
-        if depth == 1 and token[2]:
-            keys.append(token[1])
-            if token[1] in ENOUGH:  # a run record goes on for megabytes
-                break
-        elif depth < 1 and mark == "}":
-            break
-    return keys
+    parts, at = [], text.find("{") + 1
+    with contextlib.suppress(ValueError, RecursionError):  # at the end, or where it breaks off
+        while at:
+            part, at = DECODER.raw_decode(text, BETWEEN.match(text, at).end())  # type: ignore[union-attr]
+            parts.append(part)
+    return [str(key) for key in parts[::2]]
 
 
 def by_keys(keys: Collection[str]) -> tuple[str, str]:

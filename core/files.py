@@ -415,6 +415,10 @@ class Timed(io.RawIOBase):
         self.connection.settimeout(max(self.deadline - time.monotonic(), 0.001))
         return self.file.readinto(buffer)
 
+    def close(self) -> None:
+        self.file.close()
+        super().close()
+
 
 # === Fields ===
 

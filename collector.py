@@ -109,7 +109,7 @@ class TrialLog(Appender):
 
     def _check(self, lines: bytes) -> int:
         if b"\0" in lines or lines.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            raise RunError(f"{self.path} is a JSON list or not UTF-8, and cannot be added to; name another log")
+            raise RunError(f"{self.path} holds NUL bytes, as UTF-16 does, or is a JSON list; name another log")
         broken: list[tuple[str, str]] = []
         end = finished(lines)
         for where, value in read_lines(lines[:end], self.path, broken):

@@ -153,8 +153,7 @@ def json_line(value: Any) -> str:
     try:
         return json.dumps(value, allow_nan=False) + "\n"
     except (TypeError, ValueError, RecursionError) as error:
-        raise RunError(f"a value that JSON cannot hold: {error}; "
-                       "return text, finite numbers, lists and objects") from None
+        raise RunError(f"a value that JSON cannot hold: {error}; return text, finite numbers, lists, objects") from None
 
 
 # === Outputs ===
@@ -178,23 +177,22 @@ def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[st
     record", "a page" or "a Markdown report"; a run record only by one with the case set, task and system of manifest,
     where that is given. Nothing that is read, and nothing twice, is written.
     """
-    places = []
+    places: list[int | str] = []
     for kind, path in outputs:
         if path is not None:
             stream = stream_of(path)
             places.append(os.path.realpath(path) if stream is None else stream)
-            reason = _why_not_written(path, kind, inputs, manifest)
+            reason = _why_not_written(places[-1], kind, inputs, manifest)
             if places.count(places[-1]) > 1:
                 reason = "it is named for two outputs; give each a file of its own"
             if reason:
                 raise RunError(f"cannot write {path or repr(path)}: {reason}")
 
 
-def _why_not_written(path: str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
-    """Return why a file is not written, and what to do; "" where it can be."""
-    if stream_of(path) is not None:
-        return "" if os.path.exists(path) else "there is no such stream; name one that is open"
-    target = os.path.realpath(path)  # as write() will find it: "x/" names more than it seems to
+def _why_not_written(target: int | str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
+    """Return why a stream or a file, by its real path, is not written, and what to do; "" where it can be."""
+    if isinstance(target, int):
+        return "" if os.path.exists(f"/dev/fd/{target}") else "there is no such stream; name one that is open"
     folder, there = os.path.dirname(target), os.path.exists(target)
     if os.path.isdir(target):
         return "it is a folder; name a file"
@@ -210,11 +208,11 @@ def _why_not_written(path: str, kind: str, inputs: Sequence[str], manifest: Any)
         return ""
     found = ""
     with contextlib.suppress(RunError):
-        found, value = identify(data, path)
+        found, value = identify(data, target)
         if found == "a run record" and manifest and _run_of(value["manifest"]) != _run_of(manifest):
             found = "a run record of another case set, task or system"
     return "" if found == kind else (f"it is {found or 'a file of another kind'}, and only {kind} made before is "
-                                     "replaced; name another file, or remove this one")
+                                     "replaced; name another file")
 
 
 def _run_of(manifest: Any) -> list[Any]:
@@ -435,14 +433,12 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
     if not isinstance(value, dict):
         raise error(f"{where}: not an object; correct the file")
     for field, wanted in fields.items():
-        item, inner = value.get(field), isinstance(wanted, dict)
-        if isinstance(item, bool) or not isinstance(item, TABLE if inner else wanted):
-            if field not in value:
-                raise error(f"{where}: {field} is missing; correct the file")
-            kinds = wanted if isinstance(wanted, tuple) else (TABLE if inner else wanted,)
-            words = " or ".join(_WORDS[kind] for kind in kinds)
-            raise error(f"{where}: {field} is {item!r:.60}, not {words}; correct the file")
-        if inner:
+        item, kind = value.get(field), TABLE if isinstance(wanted, dict) else wanted
+        if isinstance(item, bool) or not isinstance(item, kind):
+            words = " or ".join(_WORDS[one] for one in (kind if isinstance(kind, tuple) else (kind,)))
+            reason = f"is {item!r:.60}, not {words}" if field in value else "is missing"
+            raise error(f"{where}: {field} {reason}; correct the file")
+        if isinstance(wanted, dict):
             check_fields(item, wanted, f"{where}: {field}", error)
 
 
@@ -591,11 +587,9 @@ class _Told(SystemExit):
 
 class _Parser(argparse.ArgumentParser):
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        self._print_message(message or "", sys.stderr)
+        if message:
+            print_stderr(message)  # cleaned: it repeats what was given
         raise _Told(status)
-
-    def error(self, message: str) -> NoReturn:
-        super().error(line_of(message))  # it repeats what was given
 
     def format_usage(self) -> str:
         """Return the usage without what may be left out: the help explains that line by line."""

@@ -260,7 +260,7 @@ class ServerTest(CollectorTest):
         for listed in ("[1]\n", "\ufeff \n[\n{}]\n"):
             with open(self.log, "w") as file:
                 file.write(listed)
-            self.assertIn("is a JSON list or not UTF-8", self.refused_start())
+            self.assertIn("or is a JSON list; name another log", self.refused_start())
             with open(self.log) as file:
                 self.assertEqual(file.read(), listed)
             os.unlink(self.log)

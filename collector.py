@@ -108,16 +108,16 @@ class TrialLog(Appender):
         super().__init__(path, b'{"task_id"', self._check, mode=0o600)  # what is collected is nobody else's business
 
     def _check(self, lines: bytes) -> int:
+        lines = lines[:finished(lines)]
         if b"\0" in lines or lines.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             raise RunError(f"{self.path} holds NUL bytes, as UTF-16 does, or is a JSON list; name another log")
         broken: list[tuple[str, str]] = []
-        end = finished(lines)
-        for where, value in read_lines(lines[:end], self.path, broken):
+        for where, value in read_lines(lines, self.path, broken):
             row = check_row(value, where, self.score_range)
             self.known.add(row.config, row, where, where)
         if broken:
             raise RunError(f"{': '.join(broken[0])}; repair the log, or name another")
-        return end
+        return len(lines)
 
     def add(self, rows: Sequence[tuple[Row, str, str]]) -> None:
         """Return once all rows are on the disk; raise RowTwice, RunError or OSError, and then none of them is there."""

@@ -522,10 +522,10 @@ def _outlet(stream: Any) -> Any:
     """
     if stream is None:
         return open(os.devnull, "w")  # as long as the process
-    try:
-        file = _Stream(stream.fileno(), "wb", closefd=False)
-    except OSError:  # one in memory
+    buffer = getattr(stream, "buffer", None)
+    if not isinstance(getattr(buffer, "raw", buffer), io.FileIO):  # one in memory, or a console of Windows
         return stream
+    file = _Stream(stream.fileno(), "wb", closefd=False)
     return io.TextIOWrapper(file, stream.encoding, "backslashreplace", line_buffering=stream.line_buffering,
                             write_through=stream.write_through)
 

@@ -524,7 +524,7 @@ class TroubleTest(ChatTest):
         for body, said in (({"error": "it failed"}, 'an error, or not whole: {"error": "it failed"}'),
                            ((200, stream), "not JSON at line 2 column 1"),
                            ({"error": {"code": 1}}, "an error"), ((200, b"<html>"), "not JSON at line 1 column 1"),
-                           ((200, b""), "empty"), ([ollama()], "not whole"),
+                           ((200, b""), "not JSON"), ([ollama()], "not whole"),
                            ((200, b'{"message": {"content": NaN}}'), "NaN is not a finite number"),
                            (ollama(error="it failed"), "an error"), (ollama(done=False), "not whole"),
                            (ollama(done=None), "not whole"), (ollama(done="true"), "not whole"),

@@ -6,138 +6,147 @@
 
 Python's zipfile reads that method only from 3.14 on: hence this decoder, after RFC 8878, whose terms it uses.
 About 5 MB/s. Dictionaries and skippable frames are refused, for a zip has none; checksums of frames are passed over,
-for a zip has its own. Reads and writes no file.
+for a zip has its own, which finds damage that makes no impossible frame. Reads and writes no file.
 """
 
-import functools
 from collections.abc import Sequence
-from io import BytesIO
 from itertools import accumulate
 from typing import Any
 
-States = tuple[int, list[tuple[int, int, int]]]  # accuracy; by state: symbol, bits to read, what they are added to
-Codes = tuple[int, list[tuple[int, int]]]  # width; by the value of that many bits: symbol, how many of them it takes
-
-# For literal lengths, offsets and match lengths: the largest accuracy allowed, the predefined accuracy and shares.
-FSE: dict[str, tuple[int, int, list[int]]] = {
-    "length": (9, 6, [4, 3] + [2] * 11 + [1] * 3 + [2] * 9 + [3, 2] + [1] * 5 + [-1] * 4),
-    "offset": (8, 5, [1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5),
-    "match": (9, 6, [1, 4, 3] + [2] * 6 + [1] * 37 + [-1] * 7)}
+States = list[tuple[int, int, int]]  # by state: symbol, bits to read, what they are added to
+Codes = list[tuple[int, int]]  # by the bits that lie ahead, as many as the longest code has: symbol, bits of its code
 
 # The extra bits of each code of a length, and where it begins: where the range of the code before it ends.
 LENGTH_BITS = [0] * 16 + [1] * 4 + [2, 2, 3, 3, 4, *range(6, 17)]
 MATCH_BITS = [0] * 32 + [1] * 4 + [2, 2, 3, 3, 4, 4, 5, *range(7, 17)]
-LONGEST_BLOCK = 1 << 17  # bytes, packed or not
-WINDOW = 2048  # bits that are held as one number: shifts of a longer one would take longer
 LENGTHS = [*accumulate((1 << bits for bits in LENGTH_BITS), initial=0)]
 MATCHES = [*accumulate((1 << bits for bits in MATCH_BITS), initial=3)]
+LONGEST_BLOCK = 1 << 17  # bytes, packed or not
 
 
 def decompress(data: bytes, size: int) -> bytes:
-    """Return what the frames hold, at most size bytes; raise ValueError or LookupError where they are damaged."""
-    out, source = bytearray(), BytesIO(data)
-    while source.tell() < len(data):
-        magic, head = number(source, 4), number(source, 1)
+    """Return what the frames hold, at most size bytes; raise ValueError or LookupError for what cannot be a frame."""
+    out, source = bytearray(), Source(data)
+    while source.at < len(data) * 8:
+        magic, head = source.read(32), source.read(8)
         if magic != 0xFD2FB528 or head & 11:
             raise ValueError("no Zstandard frame, or one with a dictionary")
-        take(source, (1, 2, 4, 8)[head >> 6] + (head > 63 and not head & 32))  # sizes of content and window: not needed
+        source.take((1, 2, 4, 8)[head >> 6] + (head > 63 and not head & 32))  # sizes of content and window: not needed
         last = 0
-        state: dict[str, Any] = {"offsets": [1, 4, 8], "frame": len(out)}  # what a block hands on to the next
+        state: dict[str, Any] = {"offsets": [1, 4, 8]}  # what a block hands on to the next
         while not last:
-            block = number(source, 3)
-            last, kind, length = block & 1, block >> 1 & 3, block >> 3
-            if length > LONGEST_BLOCK:
-                raise ValueError("a block that is too long")
+            last, kind, length = source.read(1), source.read(2), source.read(21)
+            if length > LONGEST_BLOCK or kind == 3:
+                raise ValueError("a block that is too long, or of an unknown kind")
             if kind == 2:
-                read_block(BytesIO(take(source, length)), out, state)
+                read_block(Source(source.take(length)), out, state)
             else:
-                out += take(source, 1) * length if kind else take(source, length)
-            if kind == 3 or len(out) > size:
-                raise ValueError("a block of an unknown kind, or too long")
-        take(source, head & 4)  # the checksum
+                out += source.take(1) * length if kind else source.take(length)
+            if len(out) > size:
+                raise ValueError("more than it should hold")
+        source.take(head & 4)  # the checksum
     return bytes(out)
 
 
-def take(source: BytesIO, count: int) -> bytes:
-    data = source.read(count)
-    if len(data) != count:
-        raise ValueError("cut off")
-    return data
+class Source:
+    """Bytes from which whole ones are taken, or numbers of some bits, of which the lowest bit of a byte comes first."""
 
+    def __init__(self, data: bytes):
+        self.data, self.at = data, 0  # at: bits
 
-def number(source: BytesIO, count: int) -> int:
-    return int.from_bytes(take(source, count), "little")
+    def read(self, count: int) -> int:
+        """Return the number of the next bits, at most 32; beyond the last they are zeros."""
+        first, shift = self.at >> 3, self.at & 7
+        self.at += count
+        return int.from_bytes(self.data[first:first + 5], "little") >> shift & (1 << count) - 1
+
+    def take(self, count: int) -> bytes:
+        """Return the next whole bytes; raise ValueError where there are fewer."""
+        first = (self.at + 7) // 8
+        self.at = (first + count) * 8
+        if self.at > len(self.data) * 8:
+            raise ValueError("cut off")
+        return self.data[first:first + count]
+
+    def rest(self) -> bytes:
+        return self.data[(self.at + 7) // 8:]
 
 
 class Bits:
-    """A stream of bits that is read from its end. Below its last bit are 64 zeros, which may be read as well."""
+    """A number whose bits are read from the highest on, below the 1 that it begins with; 64 zeros follow the last."""
 
     def __init__(self, data: bytes):
-        self.stream = bytes(8) + data
-        self.left = len(data) * 8 + 55 + data[-1].bit_length()  # below the 1 that ends the stream
-        self.value = int.from_bytes(self.stream, "little")
+        self.value = int.from_bytes(bytes(8) + data, "little")
+        self.left = self.value.bit_length() - 1
 
     def read(self, count: int) -> int:
         """Return the next bits as a number; raise ValueError beyond the zeros."""
         self.left -= count
         return self.value >> self.left & (1 << count) - 1
 
-
-@functools.lru_cache(maxsize=64)
-def spread(accuracy: int, rare: int) -> list[int]:
-    """Return the order in which the shares of a table take its places, the last of which are for rare symbols."""
-    size = 1 << accuracy
-    step = (size >> 1) + (size >> 3) + 3
-    return [i * step % size for i in range(size) if i * step % size < size - rare]
+    def drop_read(self) -> None:
+        """Drop the bits that were read, from time to time: a shorter number is shifted faster."""
+        self.value &= (1 << self.left) - 1
 
 
-def fse_table(accuracy: int, shares: Sequence[int]) -> States:
+def fse_table(shares: Sequence[int]) -> States:
     """Return the states of a distribution. A share of -1 is less than one, and has a state at the end."""
-    rare = [symbol for symbol, share in enumerate(shares) if share == -1]
+    size = sum(map(abs, shares))
     common = [symbol for symbol, share in enumerate(shares) for _ in range(share)]
-    symbols = [0] * len(common) + rare[::-1]
-    for place, symbol in zip(spread(accuracy, len(rare)), common, strict=True):
+    symbols = common + [symbol for symbol, share in enumerate(shares) if share == -1][::-1]
+    step = (size >> 1) + (size >> 3) + 3
+    places = [i * step % size for i in range(size)]
+    for place, symbol in zip([place for place in places if place < len(common)], common, strict=True):
         symbols[place] = symbol
-    size, count, states = 1 << accuracy, [abs(share) for share in shares], []
+    states, count = [], [abs(share) for share in shares]
     for symbol in symbols:
-        bits = accuracy + 1 - count[symbol].bit_length()
+        bits = size.bit_length() - count[symbol].bit_length()
         states.append((symbol, bits, (count[symbol] << bits) - size))
         count[symbol] += 1
-    return accuracy, states
+    return states
 
 
-def read_fse(source: BytesIO, largest: int) -> States:
-    start = source.tell()
-    stream, at, shares = int.from_bytes(source.read(512), "little"), 4, []
-    accuracy = (stream & 15) + 5
-    left = 1 << accuracy
-    while left > 0 and accuracy <= largest:
-        bits = (left + 1).bit_length()
-        value, half, spare = stream >> at & (1 << bits) - 1, (1 << bits - 1) - 1, (1 << bits) - 2 - left
-        if value & half < spare:  # the small values take one bit less
-            value, bits = value & half, bits - 1
-        elif value > half:
-            value -= spare
+# Of literal lengths, offsets and match lengths: the largest accuracy allowed, the predefined table.
+TABLES: dict[str, tuple[int, States]] = {
+    "length": (9, fse_table([4, 3] + [2] * 11 + [1] * 3 + [2] * 9 + [3, 2] + [1] * 5 + [-1] * 4)),
+    "offset": (8, fse_table([1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5)),
+    "match": (9, fse_table([1, 4, 3] + [2] * 6 + [1] * 37 + [-1] * 7))}
+
+
+def accuracy(table: Sequence[Any]) -> int:
+    """Return how many bits choose an entry of a table."""
+    return len(table).bit_length() - 1
+
+
+def read_fse(source: Source, largest: int) -> States:
+    left, shares = 32 << source.read(4), list[int]()
+    if left > 1 << largest:
+        raise ValueError("a table of shares that is too wide")
+    while left > 0:
+        bits = (left + 1).bit_length() - 1
+        value, spare = source.read(bits), (2 << bits) - 2 - left
+        if value >= spare and source.read(1):  # the small values take one bit less
+            value += (1 << bits) - spare
         shares.append(value - 1)
-        at, left, zeros = at + bits, left - abs(value - 1), 3 if value == 1 else 0
+        left -= abs(value - 1)
+        zeros = 0 if value != 1 else 3
         while zeros == 3:  # a share of none is followed by how many more there are
-            zeros = stream >> at & 3
-            at, shares = at + 2, shares + [0] * zeros
-    if left:
-        raise ValueError("a table of shares that do not fit")
-    source.seek(start + (at + 7) // 8)
-    return fse_table(accuracy, shares)
+            zeros = source.read(2)
+            shares += [0] * zeros
+    source.take(0)  # up to a whole byte
+    return fse_table(shares)
 
 
-def read_huffman(source: BytesIO) -> Codes:
-    size = number(source, 1)
+def read_huffman(source: Source) -> Codes:
+    size, weights = source.read(8), list[int]()
     if size > 127:
-        weights = [half for byte in take(source, (size - 126) // 2) for half in (byte >> 4, byte & 15)][:size - 127]
+        for byte in source.take((size - 126) // 2):
+            weights += byte >> 4, byte & 15
+        del weights[size - 127:]
     else:
-        packed = BytesIO(take(source, size))
-        accuracy, states = read_fse(packed, 6)
-        bits, weights = Bits(packed.read()), []
-        now, other = bits.read(accuracy), bits.read(accuracy)
+        packed = Source(source.take(size))
+        states, bits = read_fse(packed, 6), Bits(packed.rest())
+        now, other = bits.read(accuracy(states)), bits.read(accuracy(states))
         while bits.left >= 64 and len(weights) < 255:  # two states alternate
             symbol, more, base = states[now]
             weights.append(symbol)
@@ -145,97 +154,91 @@ def read_huffman(source: BytesIO) -> Codes:
         weights.append(states[now][0])
     total = sum(1 << weight >> 1 for weight in weights)
     width = total.bit_length()
-    if not 0 < width <= 11:  # before a table of that size is built
+    if width > 11:  # before a table of that size is built
         raise ValueError("a Huffman table that is too wide")
     weights.append(((1 << width) - total).bit_length())  # the last weight is what fills the table
     codes = []
     for symbol in sorted(range(len(weights)), key=weights.__getitem__):
         codes += [(symbol, width + 1 - weights[symbol])] * (1 << weights[symbol] >> 1)
-    if len(codes) != 1 << width:
-        raise ValueError("a Huffman table that does not fit")
-    return width, codes
+    return codes
 
 
-def huffman_symbols(data: bytes, huffman: Codes, count: int) -> bytes:
-    bits, out, (width, codes) = Bits(data), bytearray(), huffman
-    left, mask = bits.left, (1 << width) - 1
+def huffman_symbols(data: bytes, codes: Codes, count: int) -> bytes:
+    bits, out = Bits(data), bytearray()
+    width, mask = accuracy(codes), len(codes) - 1
     while len(out) < count:
-        begin = max(0, left - WINDOW) >> 3
-        window, left = int.from_bytes(bits.stream[begin:(left + 7) >> 3], "little"), left - 8 * begin
-        for _ in range(min(count - len(out), left // width or count)):
-            symbol, used = codes[window >> left - width & mask]  # a ValueError beyond the last bit
+        bits.drop_read()
+        value, left = bits.value, bits.left
+        for _ in range(min(256, count - len(out))):
+            symbol, used = codes[value >> left - width & mask]
             left -= used
             out.append(symbol)
-        left += 8 * begin
-    if left != 64:
-        raise ValueError("a Huffman stream of another length")
+        bits.left = left
     return bytes(out)
 
 
-def read_literals(source: BytesIO, state: dict[str, Any]) -> bytes:
-    head = number(source, 1)
-    kind, form = head & 3, head >> 2 & 3
+def read_literals(source: Source, state: dict[str, Any]) -> bytes:
+    kind, form = source.read(2), source.read(2)
     if kind < 2:
-        size = (head | number(source, (0, 1, 0, 2)[form]) << 8) >> (3, 4)[form & 1]
-        return take(source, 1) * size if kind else take(source, size)
-    more, width = ((2, 10), (2, 10), (3, 14), (4, 18))[form]
-    sizes = (head | number(source, more) << 8) >> 4
-    size, packed = sizes & (1 << width) - 1, BytesIO(take(source, sizes >> width))
+        source.at -= 1 - form % 2  # where the second bit of the form is the first of the size
+        size = source.read((5, 12, 5, 20)[form])
+        return source.take(1) * size if kind else source.take(size)
+    width = (10, 10, 14, 18)[form]
+    size, length = source.read(width), source.read(width)
+    packed = Source(source.take(length))
     if kind == 2:  # else the codes of the block before
         state["codes"] = read_huffman(packed)
-    ends = [number(packed, 2) for _ in range(3 if form else 0)]
-    parts = b"".join(huffman_symbols(take(packed, end), state["codes"], (size + 3) // 4) for end in ends)
-    return parts + huffman_symbols(packed.read(), state["codes"], size - len(parts))
+    ends = [packed.read(16) for _ in range(3 if form else 0)]
+    parts = b"".join(huffman_symbols(packed.take(end), state["codes"], (size + 3) // 4) for end in ends)
+    return parts + huffman_symbols(packed.rest(), state["codes"], size - len(parts))
 
 
-@functools.cache
-def predefined(name: str) -> States:
-    return fse_table(*FSE[name][1:])
-
-
-def read_block(source: BytesIO, out: bytearray, state: dict[str, Any]) -> None:
+def read_block(source: Source, out: bytearray, state: dict[str, Any]) -> None:
     """Append a compressed block to out."""
-    literals, count = read_literals(source, state), number(source, 1)
+    literals, count = read_literals(source, state), source.read(8)
     if count > 127:
-        count = number(source, 2) + 0x7F00 if count == 255 else (count - 128 << 8) + number(source, 1)
+        count = source.read(16) + 0x7F00 if count == 255 else (count - 128 << 8) + source.read(8)
     if not count:
         out += literals
         return
-    modes = number(source, 1)
+    modes = source.read(8)
     for name, shift in (("length", 6), ("offset", 4), ("match", 2)):
-        mode, largest = modes >> shift & 3, FSE[name][0]
-        if mode < 3:  # else the table of the block before
-            state[name] = (predefined(name) if mode == 0 else
-                           (0, [(number(source, 1), 0, 0)]) if mode == 1 else read_fse(source, largest))
-    out += literals[copy_sequences(source.read(), count, literals, out, state):]
+        mode, (largest, predefined) = modes >> shift & 3, TABLES[name]
+        if mode == 0:
+            state[name] = predefined
+        elif mode == 1:
+            state[name] = [(source.read(8), 0, 0)]
+        elif mode == 2:  # else the table of the block before
+            state[name] = read_fse(source, largest)
+    out += literals[copy_sequences(Bits(source.rest()), count, literals, out, state):]
 
 
-def copy_sequences(data: bytes, count: int, literals: bytes, out: bytearray, state: dict[str, Any]) -> int:
+def copy_sequences(bits: Bits, count: int, literals: bytes, out: bytearray, state: dict[str, Any]) -> int:
     """Append to out what the sequences of a block say; return how many literals they used."""
-    bits = Bits(data)
-    (l_accuracy, lengths), (o_accuracy, offsets), (m_accuracy, matches) = (state[name] for name in FSE)
-    l_state, o_state, m_state = bits.read(l_accuracy), bits.read(o_accuracy), bits.read(m_accuracy)
-    used, limit, last, frame = 0, len(out) + LONGEST_BLOCK, state["offsets"], state["frame"]
-    for more in range(count - 1, -1, -1):
+    lengths, offsets, matches = (state[name] for name in TABLES)
+    l_state, o_state, m_state = (bits.read(accuracy(table)) for table in (lengths, offsets, matches))
+    used, limit, last = 0, len(out) + LONGEST_BLOCK, state["offsets"]
+    for done in range(count):
+        if done % 64 == 0:
+            bits.drop_read()
         (l_code, l_bits, l_base), (m_code, m_bits, m_base) = lengths[l_state], matches[m_state]
         o_code, o_bits, o_base = offsets[o_state]
         offset = (1 << o_code) + bits.read(o_code)
         match = MATCHES[m_code] + bits.read(MATCH_BITS[m_code])
         length = LENGTHS[l_code] + bits.read(LENGTH_BITS[l_code])
-        if more:
-            l_state = l_base + bits.read(l_bits)
-            m_state = m_base + bits.read(m_bits)
-            o_state = o_base + bits.read(o_bits)
-        again = offset - 1 + (not length)  # which of the last three; after no literals the first is meant by none
-        last.insert(0, offset - 3 if offset > 3 else last[0] - 1 if again > 2 else last.pop(again))
-        back = last[0]
-        del last[3:]
+        l_state = l_base + bits.read(l_bits)  # for the last of all from the zeros
+        m_state = m_base + bits.read(m_bits)
+        o_state = o_base + bits.read(o_bits)
+        if offset > 3:
+            back = offset - 3
+        else:  # one of the last three; after no literals the first is meant by none
+            again = offset - 1 + (length == 0)
+            back = last.pop(again) if again < 3 else last[0] - 1
+        last[:] = [back, *last[:2]]
         out += literals[used:used + length]
         used += length
         start = len(out) - back
-        if start < frame or back < 1 or used > len(literals) or len(out) + match > limit:
-            raise ValueError("a sequence beyond its block or frame")
+        if back < 1 or start < 0 or len(out) + match > limit:
+            raise ValueError("a sequence beyond its block or what came before it")
         out += out[start:start + match] if back >= match else (out[start:] * (match // back + 1))[:match]
-    if bits.left != 64:
-        raise ValueError("sequences of another length")
     return used

@@ -58,8 +58,8 @@ def word_score(text: str) -> tuple[str, float]:
     ('pass', 1)
     """
     word, _, number = text.rpartition("=")
-    score, error = score_of(number, {})
-    if error or score is None or not word:
+    score = score_of(number, {})[0]
+    if score is None or not word:
         raise argparse.ArgumentTypeError(f"{text!r} is not WORD=NUMBER")
     return word, score
 
@@ -71,12 +71,10 @@ def build_parser() -> argparse.ArgumentParser:
                                   metavar=" | ".join(verb for module in found for verb in module.VERBS[:1]))
     for module in found:
         for verb in module.VERBS:
-            trials = hasattr(module, "samples")
-            command = add_verb(verbs, verb, f"Convert {module.WHAT}{', into a plain trial log' * trials}.",
-                               f"python3 convert.py {verb} {module.EXAMPLE}{' > trials.jsonl' * trials}")
+            command = add_verb(verbs, verb, f"Convert {module.WHAT}.", f"python3 convert.py {verb} {module.EXAMPLE}")
             command.set_defaults(module=module)
             module.options(command.add_argument)
-            if trials:
+            if hasattr(module, "samples"):
                 shared_options(command, getattr(module, "ID_OPTION", "--id"))
     return parser
 

@@ -25,6 +25,7 @@ from typing import Any
 import answer_task
 from core.files import STRICT, RunError, parse_json
 from harness import SPLITS
+from importers.rows import text_of
 from importers.tables import read_table, what_else
 
 VERBS, WHAT = ("cases",), "a table with a row a case into a case set"
@@ -48,15 +49,10 @@ def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, A
     """Return what a case expects: an object as it is, another value with its grader."""
     if isinstance(value, dict):
         return value
-    if args.grader not in ("any_of", "json", "number"):
-        value = value if isinstance(value, list) else shown(value)
-    elif isinstance(value, str):
-        try:
-            value = parse_json(value, f"{where}: {args.expected}")
-        except RunError as error:
-            example = {"any_of": '["a", "b"]', "json": '{"field": "a"}', "number": "3.5"}[args.grader]
-            reason = str(error).rpartition(";")[0]
-            raise RunError(f"{reason}; of {args.grader} a cell is JSON, such as {example}") from None
+    if args.grader in ("any_of", "json", "number"):
+        value = parse_json(value, f"{where}: {args.expected}") if isinstance(value, str) else value
+    elif not isinstance(value, list):
+        value = shown(value)
     whole = isinstance(value, dict) and args.grader in value and args.grader != "json"  # with its flags
     expected = value if whole else {args.grader: value}
     try:
@@ -70,29 +66,31 @@ def run(args: argparse.Namespace) -> int:
     """Print the case set of a table; raise RunError, by row, for what makes none."""
     cases: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], str] = {}
-    named = [name for name in (args.id, args.expected, *args.input, args.source, args.split) if name]
+    tag_columns = {name: name for name in args.tag} | ({"source": args.source} if args.source else {})
+    filled = [name for name in (args.id, args.expected, *args.input, args.source, args.split) if name]
     for where, row in read_table(args.table, decoder=STRICT):
-        if missing := [name for name in (*named, *args.tag) if not isinstance(row, dict) or name not in row]:
-            raise RunError(f"{where}: no column {missing[0]!r} in {shown(row)[:200]}; name a column that it has"
-                           + what_else(args.table))
-        may_be_blank = args.input if row[args.expected] == answer_task.REJECTED else []
-        if blank := [name for name in named if name not in may_be_blank and not shown(row[name]).strip()]:
-            raise RunError(f"{where}: {blank[0]} is blank; fill it in, or leave the row out")
+        for name in (*filled, *args.tag):
+            if not isinstance(row, dict) or name not in row:
+                raise RunError(f"{where}: no column {name!r} in {shown(row)[:200]}; name a column that it has"
+                               + what_else(args.table))
+            may_be_blank = name in args.tag or name in args.input and row[args.expected] == answer_task.REJECTED
+            if not may_be_blank and not shown(row[name]).strip():
+                raise RunError(f"{where}: {name} is blank; fill it in, or leave the row out")
         asked = {name: row[name] for name in args.input}
         if len(asked) == 1 and isinstance(row[args.input[0]], dict):
-            [asked] = asked.values()  # an input as a case set holds it
+            asked = row[args.input[0]]  # an input as a case set holds it
         case_id = shown(row[args.id]).strip()
         for what, value in (("id", case_id), ("input", json.dumps(asked, sort_keys=True))):
-            if (first := seen.setdefault((what, value), where)) != where:
+            first = seen.setdefault((what, value), where)
+            if first != where:
                 raise RunError(f"{where}: the {what} {value!r:.60} is also at {first}; keep one of the two")
         split = shown(row[args.split]).strip() if args.split else SPLITS[0]
         if split not in SPLITS:
             raise RunError(f"{where}: split {split!r:.40} is none of {', '.join(SPLITS)}; correct it")
-        tags = {name: shown(row[name]).strip() for name in args.tag} | (
-            {"source": shown(row[args.source]).strip()} if args.source else {})
+        tags = {tag: shown(row[column]).strip() for tag, column in tag_columns.items()}
         cases.append({"id": case_id, "split": split, "input": asked,
                       "expected": expected_of(row[args.expected], args, where),
-                      "tags": {name: value for name, value in tags.items() if value}})
+                      "tags": {tag: value for tag, value in tags.items() if value}})
     if not cases:
         raise RunError(f"{args.table}: no row; give a table with a row a case")
     name = os.path.splitext(os.path.basename(args.table))[0]
@@ -103,5 +101,4 @@ def run(args: argparse.Namespace) -> int:
 
 
 def shown(value: Any) -> str:
-    """Return a cell as text: a number's or an object's JSON, nothing for null."""
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    return "" if value is None else text_of(value)

@@ -13,7 +13,6 @@ import argparse
 import csv
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
@@ -21,10 +20,10 @@ from core.files import STRICT, RunError, read_bytes, refusal
 from core.kinds import HEAD, describe
 from core.texts import Json, head, opened
 from core.trials import MEASURES, listed
-from importers.rows import Rows, Sample, amount, pick, score_of
+from importers.rows import Rows, Sample, amount, pick, score_of, text_of
 
 VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
-EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct"
+EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct > trials.jsonl"
 ID_OPTION = "--case"
 ONCE = json.JSONDecoder(object_pairs_hook=STRICT.object_pairs_hook)  # reads NaN, but no object with a key twice
 DELIMITERS = (",", ";", "|", "\t")  # of a CSV: the one that is most often in its first line
@@ -50,42 +49,34 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     if not args.id and not args.input:
         raise RunError(f"{path}: no column names the cases; choose one with --case COLUMN or --input COLUMN"
                        + what_else(path))
-    rows.named |= dict.fromkeys([args.input, args.output, args.explanation, *measured.values()], False)
+    named = (args.input, args.output, args.explanation, args.error, *measured.values())
+    rows.wanted = dict.fromkeys(filter(None, named), False) | rows.wanted
     field, _, wanted = (args.where or "").partition("=")
     for where, row in read_table(path, args.rows):
         if args.where and text_of(pick(row, field)) != wanted:
             continue
-        given, trial, asked = (pick(row, name, row) for name in (args.score, args.trial, args.input))
-        error = pick(row, args.error)
-        rows.named.setdefault(args.error, not isinstance(row, Cells))  # JSON may leave it out where nothing failed
-        for name, value in ((args.score, error or given), (args.trial, trial), (not args.id and args.input, asked)):
-            if name and value is row:
-                lists = [f"; if {key!r} is the list of rows: --rows {key}" for key in row if pick(row, f"{key}.0")]
-                raise RunError(f"{where}: no column {name!r}; there are: {listed(row, 40) or 'none'}"
-                               + what_else(path, "".join(lists[:1]) * (not args.rows)))
-            if name and name != args.score and (value is None or not text_of(value).strip()):
+        rows.optional = None if isinstance(row, Cells) else args.error  # JSON may leave it out where nothing failed
+        score, error = pick(row, args.score), pick(row, args.error)
+        for name in filter(None, (not error and args.score, args.trial, not args.id and args.input)):
+            value = pick(row, name, row)
+            if value is row:
+                raise RunError(f"{where}: no column {name!r}; there are: {listed(row, 40) or 'none'}{what_else(path)}")
+            if name != args.score and (value is None or not text_of(value).strip()):
                 raise RunError(f"{where}: {name} is blank; fill it in")
-        if given in (None, ""):
+        if score in (None, ""):
             error = error or "no score"
-        if not error and score_of(given, rows.words)[0] is None:
-            raise RunError(f"{where}: score {given!r:.60} is no number; correct it, or give --map WORD=NUMBER")
-        if isinstance(trial, str) and re.fullmatch(r"0|[1-9]\d{0,17}", trial, re.ASCII):
-            trial = int(trial)
-        yield Sample(where=where, score=given, error=error, seed=trial if args.trial else None,
-                     place=None if args.trial else where, fields=row,
-                     asked=None if asked is row else asked, output=pick(row, args.output),
-                     explanation=pick(row, args.explanation),
+        if not error and score_of(score, rows.words)[0] is None:
+            raise RunError(f"{where}: score {score!r:.60} is no number; correct it, or give --map WORD=NUMBER")
+        yield Sample(where=where, score=score, error=error, seed=pick(row, args.trial),
+                     place=None if args.trial else where, fields=row, asked=pick(row, args.input),
+                     output=pick(row, args.output), explanation=pick(row, args.explanation),
                      measures={name: amount(score_of(pick(row, column), {})[0]) for name, column in measured.items()})
 
 
-def what_else(path: str, hint: str = "") -> str:
-    """Return what a file is, and what reads it, for the error of a row that lacks a column; of a table the hint."""
+def what_else(path: str) -> str:
+    """Return what a file is, and what reads it, for the error of a row that lacks a column; nothing of a table."""
     kind, reader = describe(read_bytes(path, HEAD) if os.path.isfile(path) else b"", path)
-    return hint if kind in ("a table", "JSON of another kind", "") else f"; the file is {kind}: {reader}"
-
-
-def text_of(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return "" if kind in ("a table", "JSON of another kind", "") else f"; the file is {kind}: {reader}"
 
 
 # === Tables ===
@@ -117,16 +108,14 @@ def read_csv(file: TextIO, path: str, delimiter: str) -> Iterator[tuple[str, dic
     reader = csv.reader(file, delimiter=delimiter, strict=True)
     try:
         header = next(reader, [])  # of two columns with one name it is not known which is meant
-        names = [name + " (duplicated)" * (header.count(name) > 1) for name in header]
+        names = [f"{name} (duplicated)" if header.count(name) > 1 else name for name in header]
         for cells in filter(None, reader):
+            where = f"{path}:{reader.line_num}"
             if len(cells) != len(header):
-                raise RunError(f"{path}:{reader.line_num}: {len(cells)} cells, but {len(header)} columns; correct the "
-                               "line")
-            yield f"{path}:{reader.line_num}", Cells(zip(names, cells, strict=True))
+                raise RunError(f"{where}: {len(cells)} cells, but {len(header)} columns; correct the line")
+            yield where, Cells(zip(names, cells, strict=True))
     except csv.Error as error:
-        wrong = f"{error}; correct the quotes" if "new-line" not in str(error) else (
-            "a carriage return without a line feed; quote that cell, or save the table with line feeds")
-        raise RunError(f"{path}:{reader.line_num}: {wrong}") from None
+        raise RunError(f"{path}:{reader.line_num}: {error}; correct quotes and line ends") from None
 
 
 def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -139,13 +128,18 @@ def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[st
             if keys[-1:] == ("columns",) and isinstance(value, list):
                 columns = [str(name) for name in value]  # of rows that are lists of cells
             elif at in inside or not inside:
-                row = value if isinstance(value, dict) else dict(zip(columns, value, strict=False)) if isinstance(
-                    value, list) else {"value": value}
+                row = value if isinstance(value, dict) else {"value": value}
+                if isinstance(value, list):
+                    row = dict(zip(columns, value, strict=False))
+                if keys != at:
+                    row = {**row, "key": keys[-1]}
+                if inside.get(at):
+                    row = {**row, "score": inside[at]}
                 number += 1
-                where = f"{text.path}: item {number}" if inside or mark == "[" else text.where()
-                yield where, row | ({"key": keys[-1]} if keys != at else {}) | (
-                    {"score": inside[at]} if inside.get(at) else {})
-            elif keys:
+                yield f"{text.path}: item {number}" if inside or mark == "[" else text.where(), row
+            else:
                 others[".".join(keys)] = None
-    if lost := [".".join(keys) or "." for keys in inside if keys not in text.met]:
-        raise RunError(f"{text.path}: nothing for --rows is under {lost[0]!r}; there are: {listed(others) or 'none'}")
+    for keys in inside:
+        if keys not in text.met:
+            raise RunError(f"{text.path}: nothing for --rows is under {'.'.join(keys) or '.'!r}; there are: "
+                           f"{listed(others) or 'none'}")

@@ -122,7 +122,7 @@ class CasesTest(unittest.TestCase):
         self.assert_refused('{"id": 1}\n', "t.jsonl:1: no column 'label'", name="t.jsonl")
         self.assert_refused('[7]', "t.json: item 1: no column", name="t.json")
         self.assert_refused('{"id": 1,\n', "t.jsonl:2: not JSON", name="t.jsonl")
-        self.assert_refused("id,text,label\n1,q,x", "of number a cell is JSON", "--grader", "number")
+        self.assert_refused("id,text,label\n1,q,x", "tickets.csv:2: label: not JSON at line 1", "--grader", "number")
         self.assert_refused("id,text,label\n1,q,(", "matches is '(', not a regular expression", "--grader", "matches")
 
 

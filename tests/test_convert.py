@@ -34,6 +34,8 @@ GEN = sorted(glob.glob(os.path.join(glob.escape(DATA), "org__*", "samples_toy_ge
 ONCE = "give each log once, number the runs of one system with --run N, and name those of two systems: NAME=FILE"
 CSV = ["--case", "task", "--trial", "run", "--config-column", "model", "--score", "correct"]
 NO_NUMBER = "is no number; correct it, or give --map WORD=NUMBER"
+NO_TAGS = ("note: no tags, for their values exceed 200 characters, differ within a case, or hardly repeat (then --tag "
+           "NAME makes one): ")
 
 
 def data(name):
@@ -108,20 +110,17 @@ class FixtureTest(ConvertTest):
             self.assertEqual(str(row["task_id"])[-12:], str(other["task_id"])[-12:])
 
     def test_inspect_zipped_logs_of_two_prompts(self):
-        self.check("inspect", "note: no tags, for they hold more than values of 200 characters: nested\n"
-                   "note: no tags, for their values hardly repeat (--tag NAME makes one): level, hard, listed, ratio\n"
+        self.check("inspect", f"{NO_TAGS}nested, level, hard, listed, ratio\n"
                    "note: trials of config 'mockllm/model prompt=v1': 14\n"
                    "note: trials of config 'mockllm/model prompt=v2': 14\n",
                    "inspect", data("inspect-v1.eval"), data("inspect-v2.eval"))
 
     def test_inspect_json_with_a_scorer_chosen(self):
-        self.check("inspect-scorers", "note: no tags, for their values hardly repeat (--tag NAME makes one): "
-                   "language\nnote: trials of config 'multi': 10\n",
+        self.check("inspect-scorers", f"{NO_TAGS}language\nnote: trials of config 'multi': 10\n",
                    "inspect", data("inspect-scorers.json"), "--scorer", "parts/b", "--config", "multi")
 
     def test_inspect_log_of_2024(self):
-        self.check("inspect-0.3.46", "note: no tags, for their values hardly repeat (--tag NAME makes one): "
-                   "level\nnote: trials of config 'mockllm/model': 4\n",
+        self.check("inspect-0.3.46", f"{NO_TAGS}level\nnote: trials of config 'mockllm/model': 4\n",
                    "inspect", data("inspect-0.3.46.eval"))
 
     def test_lm_eval_two_models_and_a_filter(self):
@@ -132,8 +131,7 @@ class FixtureTest(ConvertTest):
 
     def test_promptfoo_providers_prompts_and_repeats(self):
         self.check("promptfoo", "note: of a test without assertions, which always passes (trials: 8)\n"
-                   "note: no tags, for their values hardly repeat (--tag NAME makes one): level, list\n"
-                   + "".join(f"note: trials of config '{name}': 8\n" for name in
+                   f"{NO_TAGS}level, list\n" + "".join(f"note: trials of config '{name}': 8\n" for name in
                              ("echo v1", "echo v2", "priced v1", "priced v2")),
                    "promptfoo", data("promptfoo.json"), "--cluster", "source")
 
@@ -145,7 +143,7 @@ class FixtureTest(ConvertTest):
         for path in glob.glob(os.path.join(glob.escape(DATA), "**", "*.*"), recursive=True):
             if path.endswith(".eval"):
                 with zipfile.ZipFile(path) as archive:
-                    texts = [inspect_ai.unzip(archive, info) for info in archive.infolist()]
+                    texts = [inspect_ai.unzip(archive, info, "x") for info in archive.infolist()]
             else:
                 texts = [read(path, "rb")]
             for text in texts:
@@ -290,8 +288,8 @@ class InspectTest(ConvertTest):
         status, out, err = run("inspect", self.file("log.json", {**header, "samples": [sample]}))
         row = json.loads(out)
         self.assertEqual((round(row["cost_usd"], 9), row["tokens"]), (0.001, 10))
-        self.assertIn("not the system's: judge: tokens 500, cost 0.05 USD\n", err)
-        self.assertIn("not the system's: m, as a grader: tokens 100, cost 0.01 USD\n", err)
+        for who in ("judge", "m as a grader"):
+            self.assertIn(f"not counted, since it is not the system's: tokens and cost of {who} (trials: 1)\n", err)
         header["eval"] |= {"model": "none/none", "model_roles": {}}  # the task names its models itself
         row = self.rows("inspect", self.file("log.json", {**header, "samples": [sample]}))[0]
         self.assertEqual((row["cost_usd"], row["tokens"]), (0.061, 610))
@@ -301,11 +299,11 @@ class InspectTest(ConvertTest):
             "tone": {"value": tone, "explanation": "because"}, "grade": {"value": "A"}, "all": {"value": [1, 2]},
             "parts": {"value": {"x": 1}}}}
             for name, tone in (("a", "fluent"), ("b", "stiff"))))
-        self.refused("words that are no scores: 'fluent', 'stiff'; give each a number: --map fluent=NUMBER "
-                     "stiff=NUMBER", "inspect", log, "--scorer", "tone")
+        self.refused("words that are no scores: 'fluent', 'stiff'; --map WORD=NUMBER makes one a score",
+                     "inspect", log, "--scorer", "tone")
         rows = self.rows("inspect", log, "--scorer", "tone", "--map", "fluent=1", "stiff=0.5")
         self.assertEqual([row["score"] for row in rows], [1, 0.5])
-        others = "; tone holds text; grade holds text; all holds lists"
+        others = "; no numbers are in tone, grade, all"
         self.refused(f"log.json: no scorer 'all'; choose with --scorer one of: parts/x{others}",
                      "inspect", log, "--scorer", "all")
         self.refused(f"log.json: no scorer 'parts'; choose with --scorer one of: parts/x{others}",
@@ -329,7 +327,7 @@ class InspectTest(ConvertTest):
         _, out, err = run("inspect", self.log(sample))
         row = json.loads(out)
         self.assertEqual((row["score"], row["error"], row.get("tags")), (None, "b" * 200, None))
-        self.assertIn("note: no tags, for they hold more than values of 200 characters: long, ratio\n", err)
+        self.assertIn(f"{NO_TAGS}long, ratio, short\n", err)
         self.assertIn("note: scored by Inspect in spite of an error: unscored here (trials: 1)\n", err)
 
     def test_cost_and_time_come_from_usage(self):
@@ -355,20 +353,18 @@ class InspectTest(ConvertTest):
         _, out, err = run("inspect", self.log(*samples))
         self.assertEqual([json.loads(line)["tags"] for line in out.splitlines()],
                          [{"kind": "a", "of": ["p", "q"]}] * 6)
-        self.assertIn("note: no tags, for they differ between the trials of a case: tries\n", err)
+        self.assertIn(f"{NO_TAGS}tries\n", err)
 
     def test_tags_whose_values_hardly_repeat_are_said_once_and_can_be_chosen(self):
         log = self.log(*({"id": f"s{i}", "epoch": 1, "scores": {"s": {"value": "C"}},
                           "metadata": {"url": i, "lang": "en" if i % 2 else "fr", "answer": -i}} for i in range(40)))
         status, out, err = run("inspect", log)
         self.assertEqual({tuple(json.loads(line)["tags"]) for line in out.splitlines()}, {("lang",)})
-        self.assertEqual(err, "note: no tags, for their values hardly repeat (--tag NAME makes one): url, answer\n"
-                         "note: trials of config 'm': 40\n")
+        self.assertEqual(err, f"{NO_TAGS}url, answer\nnote: trials of config 'm': 40\n")
         self.assertEqual(self.rows("inspect", log, "--tag", "url")[7]["tags"], {"url": 7})
         log = self.log(*({"id": f"s{i}", "epoch": 1, "scores": {"s": {"value": "C"}}, "metadata": {"repo": i // 3}}
                          for i in range(180)))
-        self.assertIn("no tags, for they have more than 50 values (--tag NAME makes one): repo\n",
-                      run("inspect", log)[2])
+        self.assertIn(f"{NO_TAGS}repo\n", run("inspect", log)[2])
 
     def test_a_sample_of_version_1_and_an_invalidated_one(self):
         log = self.log({"id": 1, "epoch": 1, "score": {"value": "C"}},
@@ -442,7 +438,7 @@ class InspectTest(ConvertTest):
         rows = self.rows("inspect", self.log(("a", 1, "C"), (1, 1, "C")), other)
         self.assertEqual(len({row["task_id"] for row in rows}), 4)
         self.assertEqual([row["task_id"] for row in rows][::2], ["t/a", "u/a"])
-        self.assertEqual([row["input"] for row in rows][1::2], ["t: q", "u: q"])
+        self.assertEqual([row["task_id"][:4] for row in rows][1::2], ["t/q ", "u/q "])
         self.assertEqual([row["tags"] for row in rows], [{"task": "t"}, {"task": "t"}, {"task": "u"}, {"task": "u"}])
 
     def test_a_log_without_samples_says_why(self):
@@ -455,15 +451,17 @@ class InspectTest(ConvertTest):
         whole = read(data("inspect-0.3.46.eval"), "rb")
         table = ("read it with python3 convert.py table {} --case COLUMN --score COLUMN > trials.jsonl, or make a case "
                  "set of it with python3 convert.py cases")
-        one = "give one, .eval or .json"
         cases = {
             "cut.eval": (whole[:900], "cut.eval: not a whole zip; copy the log again"),
             "empty.eval": (b"", "empty.eval: not a whole zip; copy the log again"),
             "cut.json": ('{"version": 2, "ev',
-                         "cut.json:1: not JSON (Unterminated string starting at); correct the file"),
-            "list.json": ([1], f"list.json is JSON of another kind, not a log of Inspect; {one}"),
-            "row.json": ({"task_id": 1}, f"row.json is JSON of another kind, not a log of Inspect; {one}"),
-            "big.json": ('{"eval": {}, "version": ' + "9" * 5000 + "}",
+                         f"cut.json is JSON of another kind, not a log of Inspect; {table}"),
+            "half.json": ('{"version": 2, "status": "success", "eval": {}, "res',
+                          "half.json:1: not JSON (Unterminated string starting at); correct the file"),
+            "list.json": ([1], f"list.json is JSON of another kind, not a log of Inspect; {table}"),
+            "row.json": ({"task_id": 1}, f"row.json is JSON of another kind, not a log of Inspect; {table}"),
+            "none.json": ("x", "none.json is not a log of Inspect; give logs of Inspect, .eval or .json"),
+            "big.json": ('{"eval": {}, "status": "", "version": ' + "9" * 5000 + "}",
                          "big.json:1: a whole number of thousands of digits; correct the file"),
             "t.csv": ("a,b\n1,2\n", f"t.csv is a table, not a log of Inspect; {table}"),
         }
@@ -471,7 +469,7 @@ class InspectTest(ConvertTest):
             with self.subTest(name):
                 path = self.file(name, content)
                 self.refused(message.format(name), "inspect", path)
-        self.refused("no.zip is not a log of Inspect; give one, .eval or .json",
+        self.refused("no.zip is not a log of Inspect; give logs of Inspect, .eval or .json",
                      "inspect", self.zip({"x": {}}, "no.zip"))
         status, out, err = run("inspect", os.path.join(self.folder, "absent.eval"))
         self.assertEqual((status, out, err.startswith("error: cannot read ")), (1, "", True))
@@ -486,7 +484,7 @@ class InspectTest(ConvertTest):
 
     def test_a_list_of_logs_is_refused(self):
         header, samples = inspect_log((1, 1, "C"))
-        self.refused("logs.json is a list of logs of Inspect; give each in a file of its own",
+        self.refused("logs.json: eval is missing; correct the file",
                      "inspect", self.file("logs.json", [{**header, "samples": samples}]))
 
     def test_a_damaged_member_is_named(self):
@@ -586,12 +584,12 @@ class LmEvalTest(ConvertTest):
                      "lm-eval", GEN[0], "--metric", "exact_match")
         self.refused(f"{path}: no filter 'last'; choose with --filter one of: first, lower-majority",
                      "lm-eval", GEN[0], "--metric", "exact_match", "--filter", "last")
-        self.refused(f"{path}:1: no metric 'bleu'; choose with --metric one of: exact_match; bleu is computed "
-                     "from all rows of the task at once",
+        self.refused(f"{path}:1: no metric 'bleu'; choose with --metric one of: exact_match; computed from all rows of "
+                     "the task at once: bleu",
                      "lm-eval", GEN[0], "--metric", "bleu", "--filter", "first")
         whole = self.samples({"doc_id": 0, "acc": 1, "bleu": ["a", "b"], "metrics": ["acc", "bleu"]}, name="w.jsonl")
-        self.refused("w.jsonl:1: no metric 'bleu'; choose with --metric one of: acc; bleu is computed from all rows of "
-                     "the task at once", "lm-eval", whole, "--metric", "bleu")
+        self.refused("w.jsonl:1: no metric 'bleu'; choose with --metric one of: acc; computed from all rows of the "
+                     "task at once: bleu", "lm-eval", whole, "--metric", "bleu")
         two = self.samples({"doc_id": 0, "acc": 1, "acc_norm": 0})
         name = os.path.basename(two)
         self.refused(f"{name}:1: several metrics; choose with --metric one of: acc, acc_norm", "lm-eval", two)
@@ -605,7 +603,8 @@ class LmEvalTest(ConvertTest):
                 (b'{"doc_id": "0", "acc": 1}\n', ":1: doc_id is '0', not a whole number; correct the file"),
                 (b'{"doc_id": 0, "acc": 1}\n\xff\n', ": byte 24 is not utf-8; save the file as UTF-8")):
             self.refused("x.jsonl" + message, "lm-eval", self.file("x.jsonl", content))
-        self.refused("no trial in the files given; give logs that hold samples", "lm-eval", self.file("x.jsonl", b""))
+        self.refused("x.jsonl is not samples of lm-eval; give lm-eval's samples_*.jsonl, written with --log_samples",
+                     "lm-eval", self.file("x.jsonl", b""))
 
     def test_an_old_log_with_unnamed_filters_is_refused(self):
         status, out, err = run("lm-eval", self.samples({"doc_id": 0, "acc": 1}, {"doc_id": 0, "acc": 0}))
@@ -697,12 +696,12 @@ class PromptfooTest(ConvertTest):
 
         status, out, err = run("promptfoo", "a=" + log(1, "a.json"), "b=" + log(2, "b.json"))
         self.assertEqual([json.loads(line)["tags"] for line in out.splitlines()], [{"lang": "en"}] * 4)
-        self.assertIn("note: no tags, for they differ between the trials of a case: level\n", err)
+        self.assertIn(f"{NO_TAGS}level\n", err)
 
     def test_a_result_that_is_there_twice_is_refused(self):
         for repeat in (None, 2):
-            self.refused("results.json: testIdx 1, promptIdx 0: results 2 and 3 are this one of 'echo'; remove one of "
-                         "them", "promptfoo", self.results(result(), result(1), result(1), repeat=repeat))
+            self.refused("results.json: testIdx 1, promptIdx 0: this result of 'echo' is there twice; remove one",
+                         "promptfoo", self.results(result(), result(1), result(1), repeat=repeat))
         rows = self.rows("promptfoo", self.results(result(), result(provider={"id": "other"})))
         self.assertEqual([row["seed"] for row in rows], [1, 1])
 
@@ -725,7 +724,7 @@ class PromptfooTest(ConvertTest):
         self.assertEqual(run("promptfoo", self.file("r.jsonl", text)), expected)
         self.assertEqual(run("promptfoo", self.file("r.jsonl.gz", gzip.compress(text.encode()))), expected)
         self.assertEqual(run("promptfoo", self.file("r.json", results)), expected)
-        self.refused("l.json is a list of output files of promptfoo; give each in a file of its own",
+        self.refused("l.json: result 1: not an object; correct the file",
                      "promptfoo", self.file("l.json", [{"evalId": "e", "results": {"results": results}}]))
         damaged = self.file("d.gz", gzip.compress(text.encode())[:-9])
         self.refused("d.gz: damaged (Compressed file ended before the end-of-stream marker was reached); pack the file "
@@ -736,7 +735,7 @@ class PromptfooTest(ConvertTest):
                                    response={"output": "x", "tokenUsage": {"total": 5}}))
         status, out, err = run("promptfoo", path)
         self.assertEqual(json.loads(out)["tokens"], 5)
-        self.assertIn("not the system's: graders: tokens 70, cost 0 USD\n", err)
+        self.assertIn("not counted, since it is not the system's: tokens and cost of graders (trials: 1)\n", err)
 
     def test_a_failure_is_a_score_and_an_error_is_none(self):
         rows = self.rows("promptfoo", self.results(
@@ -870,7 +869,7 @@ class CsvTest(ConvertTest):
                  "run, model, correct"),
                 (head + "a,1,m,passs\n", f":2: score 'passs' {NO_NUMBER}"),
                 (head + "a,1,m,nan\n", f":2: score 'nan' {NO_NUMBER}"),
-                (head + "a,1,m,\"1\n", ":2: unexpected end of data; correct the quotes"),
+                (head + "a,1,m,\"1\n", ":2: unexpected end of data; correct quotes and line ends"),
                 (head + "a,1,m,1\nb,1,m,1\na,1,m,0\n",
                  f":4: this trial of 'm' is also in t.csv:2; {ONCE}")):
             with self.subTest(content):
@@ -949,8 +948,7 @@ class ColumnTest(ConvertTest):
     def test_where_the_rows_are_is_said(self):
         inside = {"n": 1, "data": self.ROWS, "more": {"rows": self.ROWS}}
         columns = "--score", "s", "--case", "id"
-        self.refused("t.json:1: no column 's'; there are: n, data, more; if 'data' is the list of rows: --rows data",
-                     *self.table(inside, *columns))
+        self.refused("t.json:1: no column 's'; there are: n, data, more", *self.table(inside, *columns))
         for wrong, there in (("rows", "n, data, more"), ("more.data", "n, data, more.rows")):
             self.refused(f"t.json: nothing for --rows is under {wrong!r}; there are: {there}",
                          *self.table(inside, *columns, "--rows", wrong))
@@ -967,8 +965,9 @@ class ColumnTest(ConvertTest):
         self.assertEqual(self.rows(*self.table('{"q": "a", "s": 1, "x": NaN}\n', *argv))[0]["score"], 1)
 
     def test_carriage_returns_alone_are_named(self):
-        self.refused("t.csv:1: a carriage return without a line feed; quote that cell, or save the table with line "
-                     "feeds", *self.table("q,s\ra,1\rb,0\r", "--score", "s", "--case", "q", name="t.csv"))
+        self.refused("t.csv:1: new-line character seen in unquoted field - do you need to open the file in "
+                     "universal-newline mode?; correct quotes and line ends",
+                     *self.table("q,s\ra,1\rb,0\r", "--score", "s", "--case", "q", name="t.csv"))
 
 
 class RecipeTest(ConvertTest):

@@ -109,7 +109,7 @@ class ZstandardTest(unittest.TestCase):
                 [info] = archive.infolist()
                 info.compress_type, info.file_size = kind, claimed or info.file_size
                 with self.subTest(kind=kind, claimed=claimed), self.assertRaisesRegex(RunError, says):
-                    inspect_ai.unzip(archive, info)
+                    inspect_ai.unzip(archive, info, "x")
 
     def test_what_is_no_frame_is_refused(self):
         for packed in (b"PK\3\4\0", b"\x50\x2a\x4d\x18\0\0\0\0"):
@@ -119,7 +119,7 @@ class ZstandardTest(unittest.TestCase):
     def test_members_of_a_zip_have_the_checksums_that_it_gives(self):
         with zipfile.ZipFile(os.path.join(DATA, "inspect-v2.eval")) as archive:
             packed = [info for info in archive.infolist() if info.compress_type == inspect_ai.ZSTANDARD]
-            self.assertEqual([zlib.crc32(inspect_ai.unzip(archive, info)) for info in packed],
+            self.assertEqual([zlib.crc32(inspect_ai.unzip(archive, info, "x")) for info in packed],
                              [info.CRC for info in packed])
             self.assertGreater(len(packed), 10)
 

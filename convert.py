@@ -66,10 +66,8 @@ def word_score(text: str) -> tuple[str, float]:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "convert.py")
-    found = list(modules())
-    verbs = parser.add_subparsers(dest="verb", required=True,
-                                  metavar=" | ".join(verb for module in found for verb in module.VERBS[:1]))
-    for module in found:
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for module in modules():
         for verb in module.VERBS:
             command = add_verb(verbs, verb, f"Convert {module.WHAT}.", f"python3 convert.py {verb} {module.EXAMPLE}")
             command.set_defaults(module=module)
@@ -88,8 +86,8 @@ def shared_options(command: argparse.ArgumentParser, id_option: str) -> None:
     option("--config-column", metavar="FIELD", help="a field (metadata, variable, document, column) that names it")
     option("--run", type=int, metavar="N", help="number of this run, where one system was run several times")
     option("--cluster", metavar="FIELD", help="a field that names the source a case was made from")
-    option("--tag", action="append", metavar="FIELD", help="a field to make slices of; may be repeated (default: all "
-           "metadata whose values repeat, none of documents and tables)")
+    option("--tag", action="append", metavar="FIELD", help="a field to make slices of; may be repeated (default: "
+           "metadata whose values repeat)")
     option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1")
     option("--no-text", action="store_true", help="leave out inputs, outputs and explanations")
     option(id_option, dest="id", metavar="FIELD", help="a field that names the case (default: the tool's own stable "

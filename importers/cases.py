@@ -35,8 +35,7 @@ EXAMPLE = "tickets.csv --id id --input text --expected label --tag language --so
 def options(option: Callable[..., Any]) -> None:
     option("table", metavar="FILE", help="CSV, JSONL or a JSON list of objects")
     option("--id", required=True, metavar="COLUMN", help="the case's id")
-    option("--input", required=True, action="append", metavar="COLUMN", help="what is asked; may be repeated, and the "
-           "prompt names columns as {COLUMN}")
+    option("--input", required=True, action="append", metavar="COLUMN", help="what is asked; may be repeated")
     option("--expected", required=True, metavar="COLUMN", help="what is expected")
     option("--grader", default="equals", choices=tuple(answer_task.GRADERS), help="how an answer is compared with it "
            "(default: %(default)s)")

@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from core.files import TABLE, TEXT, WHOLE, RunError, check_fields, decode, parse_json
+from core.files import NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, parse_json
 from core.texts import LARGEST, LENIENT, Json, head
 from core.trials import kept_text, listed
 from importers.rows import (
@@ -29,6 +29,7 @@ EXAMPLE = "v1=logs/old.eval v2=logs/new.eval --scorer match > trials.jsonl"
 VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 # What inspect_ai.scorer.value_to_float makes of text; what it cannot read counts 0 there, and is not scored here.
 WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "no": 0}
+NEEDED = {"id": (TEXT, WHOLE), "epoch": WHOLE, "scores": (TABLE, NULL), "metadata": (TABLE, NULL)}  # of a sample
 MOST_BYTES = 2**28  # of one member of a zip
 ZSTANDARD = 93  # a zip's number for the compression that newer versions of Inspect use
 
@@ -64,8 +65,7 @@ class EvalLog:
         if self.count < planned or status != "success":
             state = f"{where}: status {status!r}, samples: {self.count}" + (f" of {planned}" if planned else "")
             if not self.args.unfinished:
-                raise RunError(f"{state}; finish the run with `inspect eval-retry`, or convert what is there with "
-                               "--unfinished")
+                raise RunError(f"{state}; finish it (`inspect eval-retry`), or convert what is there with --unfinished")
             self.rows.notes[state] = 0
         numbers = [name for name, kinds in self.kinds.items() if float in kinds]
         # Which words a score holds, and how to make numbers of them, is said with the rows.
@@ -76,22 +76,18 @@ class EvalLog:
     def sample(self, sample: Any, where: str) -> Sample:
         """Return the trial of a sample."""
         self.count += 1
-        check_fields(sample, {}, where)
-        sample = {"scores": {"score": sample["score"]} if sample.get("score") else {},  # version 1 has but one
-                  "metadata": {}, **{key: sample[key] for key in sample if sample[key] is not None}}
-        check_fields(sample, {"id": TEXT if isinstance(sample.get("id"), str) else WHOLE, "epoch": WHOLE,
-                              "scores": TABLE, "metadata": TABLE}, where)
-        value, details = self.score(sample["scores"], where)
+        check_fields(sample, NEEDED, where)
+        sample = {key: value for key, value in sample.items() if value is not None}
+        version_1 = {"score": sample["score"]} if sample.get("score") else {}
+        value, details = self.score(sample.get("scores", version_1), where)
         error = sample.get("error") and (pick(sample["error"], "message") or sample["error"])
-        if error and score_of(value, self.rows.words)[0] is not None:
-            self.rows.notes["scored by Inspect in spite of an error: unscored here"] += 1
         if not error and (value is None or value != value):  # NaN
             why = details.get("reason") or details.get("explanation")
             error = why and f"not scored: {first_words(why)}"
         if sample.get("invalidation"):
             error = error or "invalidated"
         self.note_selection(sample, details)
-        attached, metadata = table(sample.get("attachments")), sample["metadata"]
+        attached, metadata = table(sample.get("attachments")), table(sample.get("metadata"))
         asked = question(sample, attached)
         answer = pick(sample, "output.completion", pick(sample, "output.choices.0.message.content"))
         return Sample(

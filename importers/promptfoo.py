@@ -75,8 +75,7 @@ def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
                     check_fields(value, NEEDED, f"{where}: result {len(results) + 1}")
                     result = result_of(value, where, rows)
                     if results.setdefault((result.order, result.sample.config), result) is not result:
-                        raise RunError(f"{result.sample.where}: this result of {result.sample.config!r} is there "
-                                       "twice; remove one")
+                        raise RunError(f"{result.sample.where}: twice of {result.sample.config!r}; remove one")
                 elif keys == ("results", "version"):
                     where = versioned(path, value, VERSIONS, rows)
                 elif keys == ("results", "timestamp"):

@@ -96,8 +96,7 @@ class Rows:
         if not config:
             config = str(self._field(args.config_column, sample)) if args.config_column else sample.config
         if not config or not config.strip():
-            raise RunError(f"{where}: no name for this run; name it with NAME=FILE or --config NAME, or a column of "
-                           "names with --config-column")
+            raise RunError(f"{where}: no name for this run; name it with NAME=FILE, --config or --config-column")
         seed = 1 if sample.seed is None else sample.seed
         if args.run is not None:
             seed = args.run if sample.seed is None else f"{args.run}.{seed}"
@@ -222,8 +221,7 @@ class Rows:
                 twins += unlike or case.number > 0
             names[case] = f"{case.task}/{name}" if several and case.task else name
         if twins:
-            self.notes["cases that ask the same as another, named by what else tells them apart, or a number in "
-                       f"brackets: {twins}"] = 0
+            self.notes[f"cases that ask the same as another, told apart by other things or by number: {twins}"] = 0
         return names
 
     def _tails(self, names: Mapping[Key, int | str], several: bool) -> dict[int | str, str]:

@@ -37,8 +37,8 @@ def options(option: Callable[..., Any]) -> None:
     option("--output", metavar="COLUMN", help="what was answered")
     option("--explanation", metavar="COLUMN", help="what the grader said about the score")
     option("--measure", nargs="+", default=[], metavar="NAME=COLUMN", help=f"of {', '.join(MEASURES)}")
-    option("--rows", nargs="+", metavar="KEY[=SCORE]", help="where a JSON object holds its rows: a list, or an object "
-           "of objects (. for the outermost); with the score that all of them have")
+    option("--rows", nargs="+", metavar="KEY[=SCORE]", help="where a JSON object holds its rows (. for the outermost), "
+           "and the score that all of them have")
     option("--where", metavar="COLUMN=VALUE", help="only the rows that have this value")
 
 
@@ -47,8 +47,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     if wrong := measured.keys() - set(MEASURES):
         raise RunError(f"--measure {min(wrong)}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
     if not args.id and not args.input:
-        raise RunError(f"{path}: no column names the cases; choose one with --case COLUMN or --input COLUMN"
-                       + what_else(path))
+        raise RunError(f"{path}: no column names the cases; choose one with --case or --input{what_else(path)}")
     named = (args.input, args.output, args.explanation, args.error, *measured.values())
     rows.wanted = dict.fromkeys(filter(None, named), False) | rows.wanted
     field, _, wanted = (args.where or "").partition("=")

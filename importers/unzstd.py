@@ -138,13 +138,11 @@ def read_fse(source: Source, largest: int) -> States:
 
 
 def read_huffman(source: Source) -> Codes:
-    size, weights = source.read(8), list[int]()
-    if size > 127:
-        for byte in source.take((size - 126) // 2):
-            weights += byte >> 4, byte & 15
-        del weights[size - 127:]
+    size = source.read(8)
+    if size > 127:  # half a byte each, the high one first
+        weights = [int(half, 16) for half in source.take((size - 126) // 2).hex()][:size - 127]
     else:
-        packed = Source(source.take(size))
+        packed, weights = Source(source.take(size)), []
         states, bits = read_fse(packed, 6), Bits(packed.rest())
         now, other = bits.read(accuracy(states)), bits.read(accuracy(states))
         while bits.left >= 64 and len(weights) < 255:  # two states alternate

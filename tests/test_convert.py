@@ -328,7 +328,6 @@ class InspectTest(ConvertTest):
         row = json.loads(out)
         self.assertEqual((row["score"], row["error"], row.get("tags")), (None, "b" * 200, None))
         self.assertIn(f"{NO_TAGS}long, ratio, short\n", err)
-        self.assertIn("note: scored by Inspect in spite of an error: unscored here (trials: 1)\n", err)
 
     def test_cost_and_time_come_from_usage(self):
         sample = {"id": 1, "epoch": 1, "scores": {"s": {"value": 1}}, "working_time": 2.5, "total_time": 9,
@@ -401,8 +400,8 @@ class InspectTest(ConvertTest):
         for log, lack in ((self.log((1, 1, "C"), total_samples=2), "log.json: status 'success', samples: 1 of 2"),
                           (self.log((1, 1, "C"), status="error", name="e.json"), "e.json: status 'error', samples: 1"),
                           (killed, "log.eval: status None, samples: 1")):
-            self.refused(f"{lack}; finish the run with `inspect eval-retry`, or convert what is there with "
-                         "--unfinished", "inspect", log)
+            self.refused(f"{lack}; finish it (`inspect eval-retry`), or convert what is there with --unfinished",
+                         "inspect", log)
             status, out, err = run("inspect", log, "--unfinished")
             self.assertEqual((status, len(out.splitlines())), (0, 1))
             self.assertIn(lack, err)
@@ -499,13 +498,14 @@ class InspectTest(ConvertTest):
 
     def test_bad_samples_are_refused_by_name(self):
         for sample, message in (
-                ({"id": None, "epoch": 1}, "'None', epoch 1: id is missing; correct the file"),
-                ({"id": True, "epoch": 1}, "'True', epoch 1: id is True, not a whole number; correct the file"),
+                ({"id": None, "epoch": 1}, "'None', epoch 1: id is None, not text or a whole number; correct the file"),
+                ({"id": True, "epoch": 1}, "'True', epoch 1: id is True, not text or a whole number; correct the file"),
                 ({"id": " ", "epoch": 1}, "' ', epoch 1: no task_id; name the case and the system"),
                 ({"id": "\ud800", "epoch": 1}, "'\\ud800', epoch 1: task_id '\\ud800' holds half a character (a lone "
                  "surrogate), which no file can carry; write the whole character"),
                 ({"id": 1, "epoch": "1"}, "'1', epoch 1: epoch is '1', not a whole number; correct the file"),
-                ({"id": 1, "epoch": 1, "scores": []}, "'1', epoch 1: scores is [], not an object; correct the file"),
+                ({"id": 1, "epoch": 1, "scores": []},
+                 "'1', epoch 1: scores is [], not an object or null; correct the file"),
                 ({"id": 1, "epoch": 1, "scores": {"s": "C"}},
                  "'1', epoch 1: score 's': not an object; correct the file")):
             self.refused(f"log.json: sample {message}", "inspect", self.log(sample))
@@ -651,8 +651,7 @@ class PromptfooTest(ConvertTest):
         status, out, err = run("promptfoo", path)
         found = [(row["task_id"][-3:] == "(2)", row["seed"]) for row in map(json.loads, out.splitlines())]
         self.assertEqual(found, [(False, 1), (False, 2), (False, 3), (True, 1), (True, 2), (True, 3)])
-        self.assertIn("note: cases that ask the same as another, named by what else tells them apart, or a number in "
-                      "brackets: 1\n", err)
+        self.assertIn("note: cases that ask the same as another, told apart by other things or by number: 1\n", err)
 
     def test_identical_tests_are_distinguished_from_repeats_by_the_others_where_nothing_is_said(self):
         other = {"vars": {"q": "y"}, "assert": [{}]}  # it is there once, so that no test was repeated
@@ -700,7 +699,7 @@ class PromptfooTest(ConvertTest):
 
     def test_a_result_that_is_there_twice_is_refused(self):
         for repeat in (None, 2):
-            self.refused("results.json: testIdx 1, promptIdx 0: this result of 'echo' is there twice; remove one",
+            self.refused("results.json: testIdx 1, promptIdx 0: twice of 'echo'; remove one",
                          "promptfoo", self.results(result(), result(1), result(1), repeat=repeat))
         rows = self.rows("promptfoo", self.results(result(), result(provider={"id": "other"})))
         self.assertEqual([row["seed"] for row in rows], [1, 1])
@@ -875,8 +874,7 @@ class CsvTest(ConvertTest):
             with self.subTest(content):
                 self.refused("t.csv" + message, "csv", self.csv(content), *CSV)
         self.refused("no trial in the files given; give logs that hold samples", "csv", self.csv(""), *CSV)
-        self.refused("t.csv:2: no name for this run; name it with NAME=FILE or --config NAME, or a column of names "
-                     "with --config-column",
+        self.refused("t.csv:2: no name for this run; name it with NAME=FILE, --config or --config-column",
                      "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
         self.refused("t.csv: byte 4 is not utf-8; save the file as UTF-8", "table", self.csv(b"PK\3\4\xff"), *CSV)
 
@@ -903,7 +901,7 @@ class ColumnTest(ConvertTest):
 
     def test_a_case_is_named_by_a_column_that_is_there_and_filled_in(self):
         rows = [*self.ROWS, {"id": "c", "s": 1, "in": {"q": " "}}]
-        self.refused("t.json: no column names the cases; choose one with --case COLUMN or --input COLUMN",
+        self.refused("t.json: no column names the cases; choose one with --case or --input",
                      *self.table(rows, "--score", "s"))
         self.refused("t.json: item 1: no column 'in.p'; there are: id, s, in, e",
                      *self.table(rows, "--score", "s", "--input", "in.p"))

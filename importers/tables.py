@@ -119,8 +119,7 @@ def read_csv(file: TextIO, path: str, delimiter: str) -> Iterator[tuple[str, dic
 
 def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
     inside = {tuple(filter(None, key.split("."))): score for key, score in scores.items()}
-    columns: list[str] = []
-    number, others = 0, dict[str, None]()
+    columns, number = list[str](), 0
     while mark := text.next():
         for keys, value in text.pieces(inside) if inside else text.whole():
             at = keys if keys in inside else keys[:-1]
@@ -136,9 +135,6 @@ def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[st
                     row = {**row, "score": inside[at]}
                 number += 1
                 yield f"{text.path}: item {number}" if inside or mark == "[" else text.where(), row
-            else:
-                others[".".join(keys)] = None
     for keys in inside:
         if keys not in text.met:
-            raise RunError(f"{text.path}: nothing for --rows is under {'.'.join(keys) or '.'!r}; there are: "
-                           f"{listed(others) or 'none'}")
+            raise RunError(f"{text.path}: nothing for --rows is under {'.'.join(keys) or '.'!r}; name another key")

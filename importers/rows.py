@@ -136,7 +136,7 @@ class Rows:
         if own is not None:
             return Key(sample.task, own)
         words, asked = label(None if self.args.no_text else sample.asked), digest(sample.asked)
-        places, contents = self._twins.setdefault((config, sample.task, asked), ({}, Counter()))
+        places, contents = self._twins.setdefault((config, asked), ({}, Counter()))
         if sample.place not in places:
             content = digest(sample.asked, sample.graded, sample.content)
             places[sample.place] = content, contents[content]

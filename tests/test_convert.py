@@ -439,6 +439,8 @@ class InspectTest(ConvertTest):
         self.assertEqual([row["task_id"] for row in rows][::2], ["t/a", "u/a"])
         self.assertEqual([row["task_id"][:4] for row in rows][1::2], ["t/q ", "u/q "])
         self.assertEqual([row["tags"] for row in rows], [{"task": "t"}, {"task": "t"}, {"task": "u"}, {"task": "u"}])
+        rows = self.rows("inspect", self.log(("a", 1, "C")), other, "--cluster", "task")
+        self.assertEqual([(row["cluster"], row.get("tags")) for row in rows], [("t", None), ("u", None), ("u", None)])
 
     def test_a_log_without_samples_says_why(self):
         header, _ = inspect_log()
@@ -686,6 +688,9 @@ class PromptfooTest(ConvertTest):
         self.assertEqual((len(old), old), (2, new))
         old, new = pairs(noted[:1], noted[1:])  # asked once in each: a case whose metadata changed
         self.assertEqual(old.keys(), new.keys())
+        self.refused("n.json: testIdx 0, promptIdx 0: this trial of 'm' is also in o.json: testIdx 0, promptIdx 0; "
+                     f"{ONCE}", "promptfoo", "--config", "m",
+                     *(tests(test, name=name) for test, name in zip(noted, ("o.json", "n.json"))))
 
     def test_a_case_whose_metadata_changed_has_the_tags_that_did_not(self):
         def log(level, name):
@@ -924,6 +929,9 @@ class ColumnTest(ConvertTest):
         rows = self.rows(*self.table([{"id": "c", "s": 1}, *self.ROWS], "--score", "s", "--case", "id", "--error", "e",
                                      "--cluster", "in.q"))
         self.assertEqual([(row["score"], row.get("cluster")) for row in rows], [(1, None), (1, "x"), (None, "y")])
+        rows = self.rows(*self.table([*self.ROWS, {"id": "c", "e": "timeout"}], "--score", "s", "--case", "id",
+                                     "--error", "e"))
+        self.assertEqual((rows[2]["score"], rows[2]["error"]), (None, "timeout"))
 
     def test_a_file_of_another_kind_is_named_with_what_reads_it(self):
         convert = "read it with python3 convert.py {} {} > trials.jsonl"

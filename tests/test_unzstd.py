@@ -93,6 +93,17 @@ class ZstandardTest(unittest.TestCase):
         block = (len(literals) << 3 | 5).to_bytes(3, "little") + literals
         with self.assertRaisesRegex(ValueError, "too wide"):
             unzstd.decompress(magic + block, 10**9)
+        # No literals, and a sequence whose literal lengths have a table of 2**20 states.
+        block = bytes([0, 1, 2 << 6, 15, 0, 0, 0])
+        with self.assertRaisesRegex(ValueError, "too wide"):
+            unzstd.decompress(magic + (len(block) << 3 | 5).to_bytes(3, "little") + block, 10**9)
+        # Three times a literal and 65,539 copies of it: tables of one entry each, and 16 extra bits a match.
+        block = b"\x18aaa\3" + bytes([0x54, 1, 0, 52]) + bytes(6) + b"\1"
+        with self.assertRaisesRegex(ValueError, "beyond its block"):
+            unzstd.decompress(magic + (len(block) << 3 | 5).to_bytes(3, "little") + block, 10**9)
+        block = block.replace(b"\3", b"\1", 1).replace(bytes(6), bytes(2))
+        packed = magic + (len(block) << 3 | 5).to_bytes(3, "little") + block
+        self.assertEqual(unzstd.decompress(packed, 10**9), b"a" * (1 + 65539 + 2))
         for kind in (0, 1):
             with self.assertRaisesRegex(ValueError, "too long"):
                 unzstd.decompress(magic + (200_000 << 3 | kind << 1 | 1).to_bytes(3, "little") + b"x", 10**9)

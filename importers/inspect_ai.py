@@ -53,7 +53,7 @@ class EvalLog:
 
     def __init__(self, where: str, header: dict[str, Any], args: argparse.Namespace, rows: Rows):
         self.where, self.header, self.args, self.rows, self.spec = where, header, args, rows, header["eval"]
-        self.kinds: dict[str, set[type]] = {}  # of the values of each score; float for all that is a number
+        self.kinds: dict[str, set[type]] = {}  # of the values of each score; int for all that is a number
         self.count = 0
 
     def check(self) -> None:
@@ -67,7 +67,7 @@ class EvalLog:
             if not self.args.unfinished:
                 raise RunError(f"{state}; finish it (`inspect eval-retry`), or convert what is there with --unfinished")
             self.rows.notes[state] = 0
-        numbers = [name for name, kinds in self.kinds.items() if float in kinds]
+        numbers = [name for name, kinds in self.kinds.items() if int in kinds]
         # Which words a score holds, and how to make numbers of them, is said with the rows.
         if str not in self.kinds.get(scorer, ()) and (scorer or len(numbers) > 1):
             others = listed(name for name in self.kinds if name not in numbers)
@@ -109,8 +109,8 @@ class EvalLog:
             for part, value in parts.items():
                 values[part] = value, item
                 is_number = score_of(value, self.rows.words)[0] is not None
-                self.kinds.setdefault(part, set()).add(float if is_number else type(value))
-        chosen = self.args.scorer or next((name for name in values if float in self.kinds[name]), None)
+                self.kinds.setdefault(part, set()).add(int if is_number else type(value))
+        chosen = self.args.scorer or next((name for name in values if int in self.kinds[name]), None)
         if chosen is None:
             return next(iter(values.values()), (None, {}))
         # A score that is not one number is listed under the scorer's own name.

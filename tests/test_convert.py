@@ -376,6 +376,11 @@ class InspectTest(ConvertTest):
         log = self.log({"id": 1, "epoch": 1, "scores": {"s": {"value": "C"}, "words": {"value": "fluent"}}})
         self.assertEqual(self.rows("inspect", log)[0]["score"], 1)
 
+    def test_a_score_that_is_nowhere_a_number_needs_no_choice(self):
+        for value in (float("nan"), 1e999, None, [1], {}):
+            log = self.log({"id": 1, "epoch": 1, "scores": {"none": {"value": value}, "s": {"value": "C"}}})
+            self.assertEqual(self.rows("inspect", log)[0]["score"], 1)
+
     def test_config_is_model_arguments_and_solver(self):
         header, samples = inspect_log((1, 1, "C"))
         header["eval"] |= {"task_args_passed": {"prompt": "v2", "shots": 3}, "solver": "agent",

@@ -114,7 +114,8 @@ def read_csv(file: TextIO, path: str, delimiter: str) -> Iterator[tuple[str, dic
                 raise RunError(f"{where}: {len(cells)} cells, but {len(header)} columns; correct the line")
             yield where, Cells(zip(names, cells, strict=True))
     except csv.Error as error:
-        raise RunError(f"{path}:{reader.line_num}: {error}; correct quotes and line ends") from None
+        what = str(error).partition(" - ")[0]  # what may follow is for programmers
+        raise RunError(f"{path}:{reader.line_num}: {what}; correct quotes and line ends") from None
 
 
 def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -974,8 +974,7 @@ class ColumnTest(ConvertTest):
         self.assertEqual(self.rows(*self.table('{"q": "a", "s": 1, "x": NaN}\n', *argv))[0]["score"], 1)
 
     def test_carriage_returns_alone_are_named(self):
-        self.refused("t.csv:1: new-line character seen in unquoted field - do you need to open the file in "
-                     "universal-newline mode?; correct quotes and line ends",
+        self.refused("t.csv:1: new-line character seen in unquoted field; correct quotes and line ends",
                      *self.table("q,s\ra,1\rb,0\r", "--score", "s", "--case", "q", name="t.csv"))
 
 

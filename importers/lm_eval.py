@@ -20,6 +20,7 @@ from core.files import WHOLE, check_fields
 from core.texts import Json
 from core.trials import listed
 from importers.rows import Rows, Sample, choose, items, opened_log, table
+from importers.tables import read_json
 
 VERBS, WHAT = ("lm-eval",), "lm-eval's samples_*.jsonl, written with --log_samples"
 EXAMPLE = "results/*/samples_*.jsonl --metric acc > trials.jsonl"
@@ -36,16 +37,13 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     config = os.path.basename(os.path.dirname(os.path.abspath(path)))
     filters = set[str]()
     with opened_log(path, WHAT, "samples of lm-eval") as (file, _):
-        values = Json(file, path)
-        while values.next():
-            for _, row in values.whole():
-                where = values.where()
-                check_fields(row, {"doc_id": WHOLE}, where)
-                filters.add(name := str(row.get("filter", "none")))
-                if args.filter in (None, name) and (args.filter or len(filters) == 1):
-                    sample = sample_of(row, where, args, rows)
-                    task = named[1] if named else ""
-                    yield sample._replace(task=task, config=config, fields={"task": task, **sample.fields})
+        for where, row in read_json(Json(file, path), {}):
+            check_fields(row, {"doc_id": WHOLE}, where)
+            filters.add(name := str(row.get("filter", "none")))
+            if args.filter in (None, name) and (args.filter or len(filters) == 1):
+                sample = sample_of(row, where, args, rows)
+                task = named[1] if named else ""
+                yield sample._replace(task=task, config=config, fields={"task": task, **sample.fields})
     if filters:
         choose("filter", args.filter, filters, path)
 

@@ -44,7 +44,7 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pa
         return None
     pair = trials.from_records(map(harness.open_record, args.runs), harness.load_cases(args.cases), args.runs)
     made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
-    stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in words.SIDES]
+    stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in trials.SIDES]
     if (pair.case_set, made_from) != (comparison["case_set"], stated):
         raise files.RunError(f"{args.comparison[0]} was not made from {' and '.join(args.runs)}; "
                              "give the records it was made from, baseline first")
@@ -54,12 +54,12 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pa
 def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
     """Return what the command asks for: (its kind, the file it goes to, "" for stdout, and its text)."""
     files.STAGES.enter("reading the comparison and its runs")
-    comparisons = [read_comparison(path) for path in args.comparison]
-    if len(comparisons) > 1:
-        story = words.sheet(comparisons, args.comparison, args.pages or ())
+    first, *others = comparisons = [read_comparison(path) for path in args.comparison]
+    if others:
+        story, pair = words.sheet(comparisons, args.comparison, args.pages or ()), None
     else:
-        pair = read_runs(args, comparisons[0])
-        story = words.Words(comparisons[0], pair.manifests if pair else ()).story()
+        pair = read_runs(args, first)
+        story = words.Words(first, pair.manifests if pair else ()).story()
     files.STAGES.enter("writing the reports")
     made = []
     if args.table or not (args.markdown or args.html):
@@ -67,8 +67,8 @@ def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
     if args.markdown:
         made.append(("a Markdown report", args.markdown, text.story_markdown(story)))
     if args.html:
-        made.append(("a page", args.html, page.story_html(story) if len(comparisons) > 1 else
-                     page.html_report(comparisons[0], pair)))
+        html = page.story_html(story) if others else page.html_report(first, pair)
+        made.append(("a page", args.html, html))
     return made
 
 
@@ -90,19 +90,16 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     args = parser.parse_args(argv)
-    if bool(args.runs) != bool(args.cases):
-        parser.error("--runs and --cases go together")
-    if args.runs and len(args.comparison) > 1:
-        parser.error("--runs goes with one comparison")
-    if args.pages and (len(args.pages) != len(args.comparison) or len(args.comparison) == 1):
+    several = len(args.comparison) > 1
+    if bool(args.runs) != bool(args.cases) or args.runs and several:
+        parser.error("--runs and --cases go together, and with one comparison")
+    if args.pages and (len(args.pages) != len(args.comparison) or not several):
         parser.error("--pages takes one page for each of several comparisons")
-    if args.pages and not (args.html or args.markdown):
-        parser.error("--pages are links of --html or --markdown; name one of them")
     files.check_outputs([("a Markdown report", args.markdown), ("a page", args.html)],
-                        [*args.comparison, *(args.runs or ()), *[args.cases] * bool(args.cases)])
+                        [*args.comparison, *(args.runs or ()), *([args.cases] if args.cases else ())])
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
         made = make(args)
-    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.comparison[0]}: not a whole comparison ({type(error).__name__}: {error}); "
                              "make it again with compare.py") from error
     for kind, path, shown in made:

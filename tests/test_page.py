@@ -18,7 +18,6 @@ from unittest import mock
 
 from core import trials
 from views import page
-from views.words import Words, scale_of
 from tests.test_report import CASES, bare, hostile, many_cases, pair_of_runs, sample, saved
 
 
@@ -160,20 +159,20 @@ class PageTest(unittest.TestCase):
         self.assertEqual([numbers(row[2].replace(" to ", " ")) for row in seen.table("The difference,")[1:3]],
                          [[0.0123, 0.4639], [-0.0952, 0.4286]])
         self.assertEqual([row[0] for row in seen.table("Sources, worst first")[1:]],
-                         ["refund" + "refund −0.3333", "advice" + "advice 0.0000",
-                          "(no source)", "late" + "late--es +0.6667, late 0.0000",
-                          "topics" + "topics +0.3333", "login" + "login +0.6667"])
+                         ["refund" + "refund", "advice" + "advice", "(no source)", "late" + "late--es, late",
+                          "topics" + "topics", "login" + "login"])
         spans = [numbers(row[2].replace(" to ", " ")) for row in seen.table("95% intervals")[1:]]
         overall = sample()["overall"]
         self.assertEqual(spans, [overall["source_cluster_interval_95"], overall["exact_interval_95"],
                                  overall["interval_95"], overall["trial_level_interval_95"], [-0.0952, 0.0952]])
-        en, es = seen.table("Slices, worst first")[1:]
+        [en] = seen.table("Slices, worst first")[1:]
+        [es] = seen.table("1 slice without an interval, which takes 6 sources")[1:]
         self.assertEqual([numbers(cell.replace(" to ", " ")) for cell in en[2:]],
                          [[6], [6], [0.6111], [0.7222], [0.1111], [-0.0952, 0.4286], [0.4375]])
         self.assertEqual(es[-2:], ["not measured", "not measured"])
-        self.assertIn("too few sources for an interval; same cases as variant: translation", es[0])
-        self.assertEqual([row[1:] for row in seen.table("Cases that moved")[1:]], [["4", "1.50"], ["2", "0.25"]])
-        self.assertEqual([float(row[2]) for row in seen.table("What would make")[1:]],
+        self.assertIn("same cases as variant: translation", es[0])
+        self.assertEqual([row[1:] for row in seen.table("Cases that moved")[1:]], [["4", "1.5"], ["2", "0.25"]])
+        self.assertEqual([float(row[1]) for row in seen.table("What would make")[1:]],
                          list(sample()["half_width"].values())[:5])
         self.assertIn(["variance design effect", "1.1752"], seen.table("All that decides"))
         self.assertEqual(seen.table("Mean of a case")[1], [
@@ -182,7 +181,7 @@ class PageTest(unittest.TestCase):
     def test_drawn_ends_are_the_intervals(self):
         text = page.html_report(sample())
         row = re.search(r"<tr[^>]*><th scope=\"row\"><bdi>By trial.*?</tr>", text)[0]
-        found = re.search(r'"zero" x1="([\d.]+)%.*"ci " x1="([\d.]+)%" x2="([\d.]+)%.*cx="([\d.]+)%', row)
+        found = re.search(r'"zero" x1="([\d.]+)%.*"ci" x1="([\d.]+)%" x2="([\d.]+)%.*cx="([\d.]+)%', row)
         zero, low, high, point = map(float, found.groups())
         self.assertAlmostEqual((low - zero) / (high - zero), 0.0476 / 0.381, places=3)
         self.assertAlmostEqual((point - zero) / (high - zero), 0.2381 / 0.381, places=3)
@@ -191,7 +190,7 @@ class PageTest(unittest.TestCase):
             self.assertAlmostEqual((edge - zero) / (high - zero), value / 0.381, places=3)
 
     def test_every_source_is_a_dot_and_those_of_one_place_are_stacked(self):
-        row = re.search(r"<tr[^>]*><th scope=\"row\"><bdi>Each source.*?</tr>", page.html_report(sample()))[0]
+        row = re.search(r"<tr[^>]*><th scope=\"row\"><bdi>Sources, lowest.*?</tr>", page.html_report(sample()))[0]
         dots = re.findall(r'class="dot" cx="([\d.]+%)" cy="([\d.]+%)"', row)
         self.assertEqual((len(dots), len(set(dots)), len({x for x, _ in dots})), (6, 6, 4))
         comparison = sample()
@@ -202,15 +201,15 @@ class PageTest(unittest.TestCase):
         text = page.html_report(sample(), pair_of_runs())
         seen = self.check(text)
         strips = [title for attrs, title in seen.drawings if attrs.get("class") == "strip"]
-        self.assertEqual(strips[:4], ["baseline: 3 pass; candidate: 1 pass, 1 fail, 1 pass",
-                                      "baseline: 1 pass, 1 fail, 1 pass; candidate: 3 pass",
-                                      "baseline: 2 fail, 1 pass; candidate: 3 pass",
-                                      "baseline: 1 fail, 1 incomplete, 1 fail; candidate: 2 pass, 1 fail"])
+        self.assertEqual(strips[:4], ["baseline: pass, pass, pass; candidate: pass, fail, pass",
+                                      "baseline: pass, fail, pass; candidate: pass, pass, pass",
+                                      "baseline: fail, fail, pass; candidate: pass, pass, pass",
+                                      "baseline: fail, incomplete, fail; candidate: pass, pass, fail"])
         self.assertEqual(len(strips), len(CASES))
         refund = seen.table("Changed cases")[1]
-        self.assertEqual([numbers(cell) for cell in (*refund[2:4], *refund[5:])], [[1.0], [0.6667], [-0.3333], [1.0]])
-        same = seen.table("Cases that did not change")
-        self.assertEqual(same[1][2:4] + same[1][5:], ["1.0000", "1.0000", "0.0000", ""])
+        self.assertEqual([numbers(cell) for cell in refund[2:]], [[1.0], [0.6667], [-0.3333], [1.0]])
+        same = seen.table("3 cases that did not change")
+        self.assertEqual(same[1][2:], ["", "", "0.0000", ""])
         self.assertEqual([row.count("late") > 0 for row in (same[1][0], same[2][0], same[3][0])], [True, False, False])
         for name in ("refund", "late--es", "charged"):
             self.assertIn(f'id="case-{name}"', text)
@@ -218,8 +217,8 @@ class PageTest(unittest.TestCase):
     def test_rows_have_what_the_script_filters_by(self):
         text = page.html_report(sample(), pair_of_runs())
         for name, flags in (("refund", "worse unsteady"), ("login", "better unsteady incomplete"), ("late", "same")):
-            row = re.search(rf'<tr data-f="([^"]*)" data-d="([^"]*)" data-t="([^"]*)" data-s="([^"]*)"><th scope="row">'
-                            rf"<details><summary><bdi>{name}</bdi>", text)
+            row = re.search(rf'<tr id="case-{name}" data-f="([^"]*)" data-d="([^"]*)" data-t="([^"]*)" '
+                            rf'data-s="([^"]*)"><th scope="row"><details><summary><bdi>{name}</bdi>', text)
             self.assertEqual((row[1], row[3], row[4]), (flags, "language: en", name))
 
     @unittest.skipUnless(shutil.which("node"), "page.js needs a JavaScript engine")
@@ -252,14 +251,9 @@ class PageTest(unittest.TestCase):
 
     def test_a_caption_says_no_order_that_sorting_makes_false(self):
         captions = [table["caption"] for table in self.check(page.html_report(sample(), pair_of_runs())).tables]
-        self.assertLessEqual({"Changed cases", "Cases that did not change"}, set(captions))
+        self.assertLessEqual({"Changed cases", "3 cases that did not change"}, set(captions))
 
-    def test_a_narrow_screen_shows_more_of_a_scale_than_its_zero(self):
-        for values, odd in (([-0.2, 0.33], 0), ([-0.2, 0.2], 2)):
-            head = page._Plot(scale_of(values), ()).head()
-            self.assertEqual((head.count('class="tick odd"'), head.count('class="tick')), (odd, 3 + odd), head)
-
-    def test_hyphens_that_a_user_typed_stay_and_figures_have_a_minus_sign(self):
+    def test_hyphens_that_a_user_typed_and_those_of_figures_stay(self):
         rule = {"tag": "neg", "value": "-2", "cases": 1, "failed": [{"case_id": "-1", "passed": 0, "trials": 3}]}
         text = page.html_report(sample() | {"must_pass": [rule], "score_range": [-5, 0],
                                             "options": {"must_pass": ["neg=-2"]}})
@@ -267,7 +261,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("ust pass neg=-2: 1 of 1 case did not: -1 0 of 3", re.search('class="gate">(.*?)</p>', text)[1])
         self.assertIn(["score range", "[-5, 0]"], seen.table("All that decides"))
         self.assertIn(["options must pass", '["neg=-2"]'], seen.table("All that decides"))
-        self.assertIn("−0.3333", text)
+        self.assertNotIn("−", text)
 
     def test_a_pair_that_differs_is_tinted_incomplete_like_failed(self):
         text = page.html_report(sample(), pair_of_runs())
@@ -302,23 +296,25 @@ class PageTest(unittest.TestCase):
         change = re.search(r'<section id="change">.*?</section>', text, re.DOTALL)[0]
         self.assertIn("<pre>Classify.\nBe <del>brief</del><ins>kind</ins>.</pre>", change)
         self.assertNotIn("temperature", change)
-        self.assertIn("Prompts and settings are in run records;", page.html_report(sample()))
+        self.assertIn("Prompts and settings are in run records:", page.html_report(sample()))
 
     def test_marks_leave_the_texts_whole_and_their_work_is_bounded(self):
         marker = page._Marker()
         for one, other in (("a b c", "a x c"), ("", "x"), ("same", "same"), ("<&>", "<x>"), ("x\n\ny", "x\ny")):
-            for text, html in zip((one, other), marker.side_by_side(one, other), strict=True):
+            pieces = marker.pieces(one, other)
+            for text, html in zip((one, other), map("".join, zip(*pieces, strict=True)), strict=True):
                 self.assertEqual(re.sub("</?(?:del|ins)>", "", html), escape(text))
-            through = marker.through(one, other)
-            for tag, text in (("ins", one), ("del", other)):
-                left = re.sub(rf"<{tag}>.*?</{tag}>|</?(?:del|ins)>", "", through, flags=re.DOTALL)
-                self.assertEqual(left, escape(text))
-        self.assertEqual(marker.side_by_side("a b c", "a x c"), ("a <del>b</del> c", "a <ins>x</ins> c"))
-        long = [" ".join(str(i * step) for i in range(2000)) for step in (1, 2)]
-        self.assertEqual(marker.side_by_side(*long), (f"<del>{long[0]}</del>", f"<ins>{long[1]}</ins>"))
-        self.assertLess(marker.work, page.MARKED_WORK)
+            self.assertTrue(all(("<" in old + new) == (old != new) for old, new in pieces))
+        self.assertEqual(marker.pieces("a b c", "a x c"),
+                         [("a ", "a "), ("<del>b</del>", "<ins>x</ins>"), (" c", " c")])
+        left = marker.work
+        self.assertEqual(marker.pieces("x y", "x z")[0], ("x ", "x "))
+        self.assertEqual(left - marker.work, 9)
+        marker.work = 20  # too little for the words, enough for the lines
+        self.assertEqual(marker.pieces("a b c\nd", "a y c\nd"),
+                         [("<del>a b c\n</del>", "<ins>a y c\n</ins>"), ("d", "d")])
         marker.work = 0
-        self.assertEqual(marker.side_by_side("a b d", "a y d"), ("a b d", "a y d"))
+        self.assertEqual(marker.pieces("a b d", "a y d"), [("<del>a b d</del>", "<ins>a y d</ins>")])
 
     def test_long_output_is_cut_and_said(self):
         self.assertEqual(page._shown("x" * 5000), "x" * 4000 + "… (the rest is left out here)")
@@ -360,15 +356,11 @@ class PageTest(unittest.TestCase):
         comparison = sample() | {"cases": [], "trial_pairs": None, "trial_pairs_reason": "scores are not pass or fail"}
         text = page.html_report(comparison, pair)
         titles = [title for _, title in self.check(text).drawings]
-        self.assertIn("baseline: 1 0.2500, 1 1.0000; candidate: 1 0.7500, 1 incomplete", titles)
+        self.assertIn("baseline: 0.2500, 1.0000; candidate: 0.7500, incomplete", titles)
         self.assertIn("other scores as columns", text)
         self.assertRegex(text, r'class="score" d="M7,13v-3\.[78]M7,27v-9\.[23]M21,13v-12\.0"')
-        swapped = pair._replace(baseline=pair.candidate)
-        for missing, share in (("drop", "0.75"), ("zero", "0.38")):
-            words = Words({"missing": missing, "score_range": [0, 100]})
-            self.assertEqual(page._Panel(words, swapped, page._Marker()).cases["c"].cells[0], share)
         text = page.html_report(comparison, self.pair([(1, 1, None), (0, 2, None)], [(0, 1, None)]))
-        self.assertIn("baseline: 1 pass, 1 fail; candidate: 1 fail", [title for _, title in self.check(text).drawings])
+        self.assertIn("baseline: pass, fail; candidate: fail", [title for _, title in self.check(text).drawings])
 
     def test_excluded_cases_are_listed_and_not_among_the_cases(self):
         comparison = sample() | {"excluded": [{"case_id": "advice", "side": "baseline", "reason": "<timeout>"}],
@@ -380,8 +372,7 @@ class PageTest(unittest.TestCase):
         self.assertIn("2 cases that did not change", text)
 
     def test_ten_thousand_cases_stay_under_six_megabytes_and_say_what_is_left_out(self):
-        for changed_every, said in ((1, "9000 between the first and the last are left out"),
-                                    (40, "8750 more are left out")):
+        for changed_every, said in ((1, "(9002 rows left out)"), (40, "(8752 rows left out)")):
             comparison, pair = many_cases(10_000, changed_every)
             text = page.html_report(comparison, pair)
             self.assertLess(len(text.encode()), 6_000_000)
@@ -400,8 +391,9 @@ class PageTest(unittest.TestCase):
         comparison, pair = many_cases(60, 1, asked="<" * 4000)
         with mock.patch.object(page, "OPENED_BYTES", 100_000):
             text = page.html_report(comparison, pair)
-        self.assertIn("the last of these cases do not open;", text)
-        self.assertEqual(text.count('<tr id="case-') + text.count("<details><summary><bdi>case-"), 60)
+        self.assertIn("the last of them do not open.", text)
+        self.assertEqual(text.count('<tr id="case-'), 60)
+        self.assertTrue(0 < text.count("<details><summary><bdi>case-") < 60)
         self.check(text)
 
     def test_the_script_is_short_and_the_only_one_that_may_run(self):

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const box = document.getElementById("all-cases");
-  const rows = box ? [...box.querySelectorAll(".panel > tbody > tr[data-f]")] : [];
+  const rows = box ? [...box.querySelectorAll(".cases > tbody > tr[data-f]")] : [];
   const cases = rows.map((row, place) => ({
     row, place,
     name: row.querySelector("th bdi").textContent,
@@ -60,7 +60,7 @@
       left += !one.row.hidden;
     }
     const asked = [show, slice, source].some(({ select }) => select.value) || search.value.trim();
-    for (const table of box.querySelectorAll("details.same")) {
+    for (const table of box.querySelectorAll(":scope > details")) {
       if (asked && table.querySelector("tr[data-f]:not([hidden])")) table.open = true;
     }
     count.textContent = left === cases.length ? "" : `${left} of ${cases.length}${shown} cases`;
@@ -76,7 +76,7 @@
   /* Sort the rows of each table in their own table; a row that is no case comes after them. */
   function order() {
     const wanted = [...cases].sort(orders[sort.select.value]);
-    for (const body of box.querySelectorAll(".panel > tbody")) {
+    for (const body of box.querySelectorAll(".cases > tbody")) {
       const others = [...body.children].filter((row) => !row.dataset.f);
       body.append(...wanted.map((one) => one.row).filter((row) => row.parentNode === body), ...others);
     }
@@ -96,7 +96,7 @@
     const target = hash && document.getElementById(hash);
     if (!target) {
       const one = hash && typed(hash);
-      if (one) location.replace(`#${(one.id ? one : one.querySelector("[id]")).id}`); // which is followed in turn
+      if (one) location.replace(`#${one.id}`); // which is followed in turn
       return;
     }
     const row = target.closest("tr[data-f]");

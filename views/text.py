@@ -14,17 +14,19 @@ import os
 import re
 import shutil
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from core.files import clean
-from views.words import NOT_MEASURED, Draw, TableRow, Scale, Story, Table, ends_of, sentence, listing
+from views.words import NOT_MEASURED, Scale, Story, Table, TableRow, listing, sentence, shortened
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
 LEAST_WIDTH = 60  # columns of a terminal
 TEXT_ROWS = 40  # of a table on a terminal
-FIRST_ROWS = 10  # changed cases on the first screen of a comment
+FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, with the regressions
+FIRST_ROWS = 10  # regressions there
 
 
 # === Texts that fit ===
@@ -65,11 +67,11 @@ def clip(text: str, width: int) -> str:
     return f"{beginning(text, width - 1 - columns(tail))}…{tail}"
 
 
-def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Return which columns a table of at most `width` shows: those marked ~ may be left out, the last first.
+def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """Return heads and rows of the columns that a table of `width` shows: those marked ~ are left out, the last first.
 
     >>> fitting(["name", "~cases", "#p"], [["abc", "12345", "0.5"]], 12)
-    [0, 2]
+    [['name', '#p'], ['abc', '0.5']]
     """
     shown = list(range(len(heads)))
     widths = [max(columns(row[i]) for row in (heads, *rows)) for i in shown]
@@ -77,15 +79,7 @@ def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> 
     for i in reversed(shown):
         if heads[i].startswith("~") and sum(widths[j] + 2 for j in shown) - 2 > width:
             shown.remove(i)
-    return shown
-
-
-def notes(rows: Sequence[TableRow]) -> list[str]:
-    """Return a sentence for each different note, after the names of its rows."""
-    names_by_note: dict[str, list[str]] = {}
-    for row in rows:
-        names_by_note.setdefault(row.note, []).append(row.cells[0])
-    return [f"{listing(names)}: {note}." for note, names in names_by_note.items() if note]
+    return [[row[i] for i in shown] for row in (heads, *rows)]
 
 
 def is_figures(head: str) -> bool:
@@ -100,6 +94,13 @@ def texts_lines(row: TableRow) -> list[str]:
         return [f"{name}:", *(f"- {line}" for line in before if line not in after),
                 *(f"+ {line}" for line in after if line not in before)]
     return [f"{name}: {' -> '.join(dict.fromkeys(filter(None, texts)))}"]
+
+
+def padded(text: str, width: int, right: bool) -> str:
+    """Return a text in exactly `width` columns, clipped or with blanks before it (right) or after it."""
+    text = clip(text, width)
+    blanks = " " * (width - columns(text))
+    return blanks + text if right else text + blanks
 
 
 # === Terminal ===
@@ -129,23 +130,24 @@ class _Screen:
     def harmless(self, text: object) -> str:
         # Terminals disagree on the width of what joiners and variation selectors join: they are left out.
         text = clean(text).translate(dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F)))
-        return text if self.unicode else text.replace("−", "-").encode("ascii", "backslashreplace").decode()
+        return text if self.unicode else text.encode("ascii", "backslashreplace").decode()
 
     def heading(self, text: str, colour: str = "1") -> None:
         text = clip(self.harmless(text), self.width)
-        self.lines += ["", f"\x1b[{colour}m{text}\x1b[0m" if self.colour and colour else text]
+        self.lines += ["", f"\x1b[{colour}m{text}\x1b[0m" if self.colour else text]
 
     def say(self, text: str, first: str = "  ", rest: str = "  ") -> None:
         """Add a text wrapped by words to the width; a word wider than that is broken."""
-        line, empty = first, True
+        line, blank = first, first
         for word in clip(self.harmless(text), 1500).split(" "):
-            while columns(line) + columns(word) > self.width:
-                if empty:
-                    part = beginning(word, self.width - columns(line))
-                    line, word = line + part, word[len(part):]
+            if columns(line) + columns(word) > self.width and line != blank:
                 self.lines.append(line)
-                line, empty = rest, True
-            line, empty = f"{line}{word} ", False
+                line = blank = rest
+            while columns(line) + columns(word) > self.width:
+                part = beginning(word, self.width - columns(line))
+                self.lines.append(line + part)
+                line, word = rest, word[len(part):]
+            line += f"{word} "
         self.lines.append(line)
 
     def table(self, story: Story, table: Table) -> None:
@@ -158,37 +160,29 @@ class _Screen:
                     self.say(line, "    ", "      ")
         elif table.rows:
             self.grid(story, table)
-        if table.folded:
-            self.say(table.folded.line())
-        for note in notes(table.rows[:TEXT_ROWS]):
-            self.say(note)
+        if table.more:
+            self.say(f"{table.more_caption}: {listing([row.cells[0] for row in table.more])}.")
+        for row in shortened(table.rows, TEXT_ROWS):
+            if row.note:
+                self.say(f"{row.cells[0]}: {row.note}.")
 
     def grid(self, story: Story, table: Table) -> None:
         """Add the rows of a table: columns that do not fit are left out; the drawings are to the right of them."""
-        first, left_out, last = ends_of(table.rows, TEXT_ROWS, table.left_out)
-        shown = [*first, *last]
+        shown = shortened(table.rows, TEXT_ROWS)
         cells = [["-" if cell == NOT_MEASURED else self.harmless(cell) for cell in row.cells] for row in shown]
-        kept = fitting(table.columns, cells, self.width)
-        right = [is_figures(table.columns[i]) for i in kept]
-        rows = [[row[i] for i in kept] for row in ([head.lstrip("#~") for head in table.columns], *cells)]
+        heads, *rows = fitting(table.columns, cells, self.width)
+        right = list(map(is_figures, heads))
+        rows.insert(0, [head.lstrip("#~") for head in heads])
         widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
-        for i, figures in enumerate(right):
-            if not figures:  # texts are clipped where figures need their room
-                spare = max(0, sum(widths) + 2 * (len(widths) - 1) - self.width)
-                widths[i] = max(min(6, widths[i]), widths[i] - spare)
+        too_wide = sum(widths) + 2 * (len(widths) - 1) - self.width
+        if too_wide > 0:
+            widths[0] = max(6, widths[0] - too_wide)
         room = min(60, self.width - sum(widths) - 2 * len(widths) - 1)
         scale = story.scale(table) if room >= 16 else None
         drawings = _drawings(scale, story.edges, shown, room) if scale else [""] * len(rows)
         for row, drawing in zip(rows, drawings, strict=True):
-            if drawing or any(row[1:]):  # a row that only draws says nothing without a drawing
-                fitted = [clip(cell, width) for cell, width in zip(row, widths, strict=True)]
-                pads = [" " * (width - columns(cell)) for cell, width in zip(fitted, widths, strict=True)]
-                line = "  ".join(pad + cell if figures else cell + pad
-                                        for cell, pad, figures in zip(fitted, pads, right, strict=True))
-                self.lines.append(f"{line}  {drawing}")
-        if left_out:
-            said = f"  {left_out} between these are left out; the JSON has them"
-            self.lines.insert(len(self.lines) - len(last), said)
+            line = map(padded, row, widths, right)
+            self.lines.append(f"{'  '.join(line)}  {drawing}")
 
 
 def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], width: int) -> list[str]:
@@ -199,26 +193,25 @@ def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], wi
         return round(scale.at(value) * (width - 1))
 
     axis = [" "] * width
-    for tick, label in sorted(scale.ticks(), key=lambda tick: tick[0] != 0):  # zero is labelled first
+    for tick, label in sorted(scale.ticks, key=lambda tick: tick[0] != 0):  # zero is labelled first
         start = min(width - len(label), max(0, column(tick) - len(label) // 2))
         if not "".join(axis[max(0, start - 1):start + len(label) + 1]).strip():
             axis[start:start + len(label)] = label
     drawings = [axis]
-    for draw in (row.draw or Draw() for row in rows):
+    for row in rows:
         cells = [" "] * width
         for edge in edges:
             cells[column(edge)] = border
         cells[column(0)] = zero
-        if draw.ends:
-            low, high = map(column, draw.ends)
+        if row.ends:
+            low, high = map(column, row.ends)
             cells[low:high + 1] = line * (high + 1 - low)
             cells[column(0)] = crossed if low < column(0) < high else zero
             cells[low], cells[high] = left, right
-        for place, same in itertools.groupby(sorted(map(column, draw.dots))):
-            count = len(list(same))
-            cells[place] = middle if count == 1 else f"{count}" if count < 10 else "#"
-        if draw.point is not None:
-            cells[column(draw.point)] = middle
+        for place, count in Counter(map(column, row.dots)).items():
+            cells[place] = middle if count == 1 else f"{min(count, 9)}"
+        if row.point is not None:
+            cells[column(row.point)] = middle
         drawings.append(cells)
     return list(map("".join, drawings))
 
@@ -228,21 +221,18 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
     screen = _Screen(width, unicode, colour)
     screen.say(f"{story.title}: {story.subject}.", "", "")
     screen.heading(story.verdict.upper(), COLOURS.get(story.verdict, "1"))
-    for said in filter(None, [*story.lead, sentence(story.gate)]):
-        screen.say(said)
-    for number, (message, advice) in enumerate(story.warnings, start=1):
-        if number == 1:
-            screen.heading(f"Warnings ({len(story.warnings)})")
-        screen.say(f"{message} {advice}", f"[{number}] ", "    ")
-    for section in story.sections:
-        if any(isinstance(block, str) or block.rows or block.folded for block in section.blocks):
-            screen.heading(section.heading)
-        for number, block in enumerate(section.blocks):
-            if isinstance(block, Table):
-                screen.lines += [""] * (number > 0 and bool(block.rows))
-                screen.table(story, block)
-            else:
+    for said in (*story.lead, sentence(story.gate)):
+        if said:
+            screen.say(said)
+    for _, heading, blocks in story.sections:
+        screen.heading(heading)
+        for number, block in enumerate(blocks):
+            if isinstance(block, str):
                 screen.say(block)
+                continue
+            if number and block.rows:
+                screen.lines.append("")
+            screen.table(story, block)
     text = "".join(f"{line.rstrip()}\n" for line in screen.lines)
     return text if unicode else text.translate(str.maketrans(UNICODE, ASCII))
 
@@ -250,76 +240,56 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
 # === Markdown ===
 
 
-def _md(text: object, width: int = 600) -> str:
+def _md(text: object) -> str:
     """Return text that Markdown takes as nothing but text: no row, link, mention, reference or tag comes of it."""
     def entity(match: re.Match[str]) -> str:  # a space without width, so that @name and #1 notify nobody
         return f"&#{ord(match[0])};" + ("&#8203;" if match[0] in "@#" else "")
 
-    return re.sub(r"(?i)[^\w ,;%'(/+=).:-]|_|:(?!\s|$)|(?<=www)\.", entity, clip(clean(text), width))
-
-
-def _code(text: object, width: int = 60) -> str:
-    return f"<code>{_md(text, width).replace('&#8203;', '')}</code>"  # GitHub looks for no mention inside of code
-
-
-NAMED = ("sources", "cases", "slices")  # tables whose rows have names that the user chose
-FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, with the regressions
-
-
-def _name(table: Table, row: TableRow) -> str:
-    """Return the first cell of a row: a name that the user chose as it is, that of a candidate with its page."""
-    if table.key == "sheet" and row.key:
-        return f'<a href="{_md(row.key).replace("&#8203;", "")}">{_md(row.cells[0])}</a>'
-    return _code(row.cells[0]) if table.key in NAMED else _md(row.cells[0])
+    return re.sub(r"(?i)[^\w ,;%'(/+=).:-]|_|:(?!\s|$)|(?<=www)\.", entity, clip(clean(text), 600))
 
 
 def _md_table(table: Table, most: int) -> list[str]:
     """Return the lines of a table of at most so many rows; one of texts becomes a list."""
-    first, left_out, last = ends_of([row for row in table.rows if any(row.cells[1:])], most, table.left_out)
-    rows = [*first, *last]
-    if not any(map(is_figures, table.columns)):
-        lines = [f"- {'<br>'.join(map(_md, texts_lines(row)))}" for row in rows]
-    else:
-        kept = fitting(table.columns, [row.cells for row in rows[:200]], MARKDOWN_WIDTH)
-        heads = [table.columns[i] for i in kept]
-        shown = [[_md(head.lstrip("#~")) for head in heads],
-                 ["---:" if is_figures(head) else ":---" for head in heads]] + [
-            [_name(table, row), *(_md(row.cells[i]) for i in kept[1:])] for row in rows]
-        for line, row in zip(shown[2:], rows, strict=True):
-            line[0] += f"<br><sub>{_md(row.note, 200)}</sub>" * bool(row.note)
-        lines = [f"**{_md(table.caption)}**", "", *(f"| {' | '.join(line)} |" for line in shown)] if rows else []
-    lines += ["", f"{left_out} between the {len(first)} first and the {len(last)} last are left out here."] * bool(
-        left_out)
-    if table.folded:
-        lines += ["", _md(table.folded.line())]
-    return ["", *lines]
+    rows, lines = shortened(table.rows, most), list[str]()
+    if rows and not any(map(is_figures, table.columns)):
+        lines += ["", *(f"- {'<br>'.join(map(_md, texts_lines(row)))}" for row in rows)]
+    elif rows:
+        heads, *cells = fitting(table.columns, [row.cells for row in rows], MARKDOWN_WIDTH)
+        lines += ["", f"**{_md(table.caption)}**", "", f"| {' | '.join(_md(head.lstrip('#~')) for head in heads)} |",
+                  f"| {' | '.join('---:' if is_figures(head) else ':---' for head in heads)} |"]
+        for row, (name, *figures) in zip(rows, cells, strict=True):
+            name = _md(name)
+            if row.link:
+                name = f'<a href="{_md(row.link).replace("&#8203;", "")}">{name}</a>'
+            if row.note:
+                name += f"<br><sub>{_md(row.note)}</sub>"
+            lines.append(f"| {' | '.join([name, *map(_md, figures)])} |")
+    if table.more:
+        lines += ["", _md(f"{table.more_caption}: {listing([row.cells[0] for row in table.more])}.")]
+    return lines
 
 
 def _markdown(story: Story, most: int) -> str:
-    gate = f" · {_md(story.gate)}" if story.gate else ""
-    lines = [f"### {_md(story.verdict[:1].upper() + story.verdict[1:])}{gate}", "",
-             f"{_md(story.title)}: {_md(story.subject)}.", "", _md(" ".join(story.lead), 2000)]
-    warnings = [f"{number}. {_md(f'{message} {advice}')}"
-                for number, (message, advice) in enumerate(story.warnings[:most], start=1)]
-    warnings += ["", f"{len(story.warnings) - most} more warnings are left out here."] * (len(story.warnings) > most)
-    folds = [(f"Warnings ({len(story.warnings)})", ["", *warnings])] * bool(warnings)
-    for section in story.sections:
-        inner = []
-        for block in section.blocks:
+    verdict = sentence(story.verdict)[:-1]
+    lines = [f"### {_md(verdict)} · {_md(story.gate)}" if story.gate else f"### {_md(verdict)}", "",
+             f"{_md(story.title)}: {_md(story.subject)}.", "", " ".join(map(_md, story.lead))]
+    folded: list[str] = []
+    for _, heading, blocks in story.sections:
+        inner: list[str] = []
+        for block in blocks[:most]:
             if isinstance(block, str):
-                inner += ["", _md(block, 2000)]
+                inner += ["", _md(block)]
             elif block.key in FIRST_SCREEN:
                 lines += _md_table(block, most)
             else:
                 inner += _md_table(block, most)
             if isinstance(block, Table) and block.key == "cases":
-                losses = [row for row in block.rows[:FIRST_ROWS] if row.change < 0]
-                lines += _md_table(block._replace(caption=f"Regressions, worst first ({story.worse})", rows=losses,
-                                                  left_out=0), most)
-        folds += [(section.heading, inner)] * any(inner)
-    for heading, inner in folds:
-        lines += ["", f"<details><summary>{_md(heading)}</summary>", *inner, "", "</details>"]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join([*lines, ""]))
+                losses = [row for row in block.rows if row.change < 0]
+                caption = f"Regressions, worst first ({len(losses)})"
+                lines += _md_table(block._replace(caption=caption, rows=losses[:FIRST_ROWS]), most)
+        if inner:
+            folded += ["", f"<details><summary>{_md(heading)}</summary>", *inner, "", "</details>"]
+    return "\n".join([*lines, *folded, ""])
 
 
 def story_markdown(story: Story) -> str:

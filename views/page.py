@@ -11,7 +11,6 @@ the same ones are shown.
 import base64
 import difflib
 import hashlib
-import pkgutil
 import re
 from collections.abc import Sequence
 from html import escape
@@ -19,22 +18,18 @@ from typing import Any
 from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
-from core.trials import SIDES, ComparedCase, Pair, Score, Trial
-from views.words import Scale, Story, Table, TableRow, Words, count_of, sentence, shortened
+from core.trials import SIDES, ComparedCase, Pair, Trial
+from views.words import Scale, Story, Table, TableRow, Words, beside, count_of, sentence, shortened
 
 MOST_ROWS = 1_000  # of a table; of more the first and the last are shown
 OPENED_BYTES = 2_000_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
-DRAWN_TRIALS = 50  # of a case's row; a case that opens lists them all
+DRAWN_TRIALS = 30  # of a case's row; a case that opens lists them all
 SHOWN_CHARACTERS = 4_000  # of one input or output
 MARKED_WORK = 30_000_000  # pairs of words that difflib may compare, about a second
 LINKED_CASES = 20  # of a source or slice
 
 
-def _file(name: str) -> str:
-    return (pkgutil.get_data("views", name) or b"").decode()  # from a zip, too
-
-
-PAGE, STYLE, SCRIPT = _file("page.html"), _file("page.css"), _file("page.js")
+PAGE, STYLE, SCRIPT = beside("page.html"), beside("page.css"), beside("page.js")
 
 # === Cells and rows ===
 
@@ -233,7 +228,6 @@ class _Panel:
 
     def __init__(self, words: Words, pair: Pair | None, changed: Table):
         self.words, self.marker, self.room = words, _Marker(), OPENED_BYTES
-        self.span, self.drop = (words.high - words.low) or 1, words.all["missing"] == "drop"
         sides = [side.trials for side in pair.sides] if pair else []
         self.passes = all(trial.score in (0, 1, None) for side in sides for trials in side for trial in trials)
         excluded = {row["case_id"] for row in words.all["excluded"]}
@@ -261,12 +255,6 @@ class _Panel:
             return "pass" if trial.score else "fail"
         return self.words.plain(float(trial.score))
 
-    def score(self, trial: Trial | None) -> Score | None:
-        """Return a trial's score; an incomplete trial has not passed and counts 0, unless such trials are left out."""
-        if trial and trial.score is None and not self.drop:
-            return 0
-        return trial.score if trial else None
-
     def links(self, key: Any) -> str:
         """Return links to the first cases of a source or slice; nothing for another row."""
         names = self.members.get(key, []) if key else []
@@ -276,7 +264,7 @@ class _Panel:
         return f'<div class="links">{links}{more}</div>' if links else ""
 
     def head(self) -> str:
-        width = max(84, min(14 * self.drawn, 420) + 14)
+        width = max(84, 14 * self.drawn + 14)
         return f'<th scope="col" style="width:{width}px">Trials 1 to {self.drawn}</th>' if self.drawn else ""
 
     def case(self, row: TableRow) -> tuple[str, str, str]:
@@ -290,7 +278,7 @@ class _Panel:
             inner = self.inside(about, trials)
             self.room -= len(inner.encode())
         flags = ["worse" if row.change < 0 else "better" if row.change > 0 else "same"]
-        if self.passes and {0, 1} <= {self.score(trial) for *_, trial in trials}:
+        if self.passes and len({trial.score or 0 for *_, trial in trials if trial}) == 2:
             flags.append("unsteady")
         if any(trial and trial.score is None for _, *both in trials for trial in both):
             flags.append("incomplete")
@@ -304,9 +292,9 @@ class _Panel:
         paths = dict.fromkeys(("won", "lost", *TRIAL_MARKS, "score"), "")
         outcomes: dict[str, list[str]] = {side: [] for side in SIDES}
         for i, (_, *both) in enumerate(trials[:self.drawn]):
-            before, after = map(self.score, both)
-            if before is not None and after is not None and before != after:
-                paths["won" if after > before else "lost"] += f"M{14 * i + .5},0h13v28h-13z"
+            scores = [trial.score or 0 for trial in both if trial]  # what is incomplete has not passed
+            if len(scores) == 2 and scores[0] != scores[1]:
+                paths["won" if scores[1] > scores[0] else "lost"] += f"M{14 * i + .5},0h13v28h-13z"
             for side, trial, y in zip(SIDES, both, (7, 21), strict=True):
                 if trial is None:
                     continue
@@ -315,13 +303,12 @@ class _Panel:
                 if verdict in TRIAL_MARKS:
                     paths[verdict] += TRIAL_MARKS[verdict].format(x=14 * i + 7, y=y)
                 else:
-                    height = 1 + 11 * (float(trial.score or 0) - self.words.low) / self.span
+                    height = 1 + 11 * (float(trial.score or 0) - self.words.low) / (self.words.high - self.words.low)
                     paths["score"] += f"M{14 * i + 7},{y + 6}v-{height:.1f}"
         title = "; ".join(f"{side}: {', '.join(said)}" for side, said in outcomes.items())
         drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
-        width = 14 * self.drawn
-        return (f'<svg class="strip" width="{min(width, 420)}" viewBox="0 0 {width} 28" role="img">'
-                f"<title>{title}</title>{drawn}</svg>")
+        return (f'<svg class="strip" width="{14 * self.drawn}" height="28" role="img"><title>{title}</title>{drawn}'
+                "</svg>")
 
     def inside(self, case: ComparedCase, trials: Matched) -> str:
         """Return what a case was: its tags, input, what was expected, and each trial's outcomes side by side."""

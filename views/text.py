@@ -19,10 +19,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.files import clean
-from views.words import NOT_MEASURED, Scale, Story, Table, TableRow, listing, sentence, shortened
+from core.trials import listed
+from views.words import NOT_MEASURED, Scale, Story, Table, TableRow, sentence, shortened
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
+ROW_LIMITS = (1000, 500, 200, 100, 50, 20, 10, 5)  # of a table; the first that makes a text fit is taken
 LEAST_WIDTH = 60  # columns of a terminal
 TEXT_ROWS = 40  # of a table on a terminal
 FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, with the regressions
@@ -112,10 +114,7 @@ COLOURS = {"better": "32", "worse": "31", "undecided": "33", "equivalent": "36",
 
 def terminal_settings(stream: Any) -> dict[str, Any]:
     """Return text_report's width, unicode and colour for a stream: colour only on a terminal that wants it."""
-    try:
-        unicode = bool(UNICODE.encode(stream.encoding or "ascii"))
-    except (UnicodeEncodeError, LookupError):
-        unicode = False
+    unicode = "utf" in str(stream.encoding).lower()
     colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return {"width": shutil.get_terminal_size().columns, "unicode": unicode, "colour": colour}
 
@@ -161,7 +160,7 @@ class _Screen:
         elif table.rows:
             self.grid(story, table)
         if table.more:
-            self.say(f"{table.more_caption}: {listing([row.cells[0] for row in table.more])}.")
+            self.say(f"{table.more_caption}: {listed([row.cells[0] for row in table.more])}.")
         for row in shortened(table.rows, TEXT_ROWS):
             if row.note:
                 self.say(f"{row.cells[0]}: {row.note}.")
@@ -174,15 +173,12 @@ class _Screen:
         right = list(map(is_figures, heads))
         rows.insert(0, [head.lstrip("#~") for head in heads])
         widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
-        too_wide = sum(widths) + 2 * (len(widths) - 1) - self.width
-        if too_wide > 0:
-            widths[0] = max(6, widths[0] - too_wide)
-        room = min(60, self.width - sum(widths) - 2 * len(widths) - 1)
-        scale = story.scale(table) if room >= 16 else None
-        drawings = _drawings(scale, story.edges, shown, room) if scale else [""] * len(rows)
+        spare = self.width - sum(widths) - 2 * (len(widths) - 1)
+        widths[0] = max(6, widths[0] + min(spare, 0))
+        scale = story.scale(table) if spare >= 19 else None
+        drawings = _drawings(scale, story.edges, shown, min(60, spare - 3)) if scale else [""] * len(rows)
         for row, drawing in zip(rows, drawings, strict=True):
-            line = map(padded, row, widths, right)
-            self.lines.append(f"{'  '.join(line)}  {drawing}")
+            self.lines.append("  ".join([*map(padded, row, widths, right), drawing]))
 
 
 def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], width: int) -> list[str]:
@@ -265,7 +261,7 @@ def _md_table(table: Table, most: int) -> list[str]:
                 name += f"<br><sub>{_md(row.note)}</sub>"
             lines.append(f"| {' | '.join([name, *map(_md, figures)])} |")
     if table.more:
-        lines += ["", _md(f"{table.more_caption}: {listing([row.cells[0] for row in table.more])}.")]
+        lines += ["", _md(f"{table.more_caption}: {listed([row.cells[0] for row in table.more])}.")]
     return lines
 
 
@@ -289,7 +285,10 @@ def _markdown(story: Story, most: int) -> str:
                 lines += _md_table(block._replace(caption=caption, rows=losses[:FIRST_ROWS]), most)
         if inner:
             folded += ["", f"<details><summary>{_md(heading)}</summary>", *inner, "", "</details>"]
-    return "\n".join([*lines, *folded, ""])
+    if most < ROW_LIMITS[0]:
+        folded += ["", f"What does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is left out; the "
+                   "comparison's JSON has it all."]
+    return "\n".join([*lines, *folded, "", "<sub>Made by report.py</sub>", ""])  # so that the next may replace it
 
 
 def story_markdown(story: Story) -> str:
@@ -297,11 +296,8 @@ def story_markdown(story: Story) -> str:
 
     What does not fit is left out, rows between the first and the last of each table.
     """
-    note = ""
-    for most in (1000, 500, 200, 100, 50, 20, 10, 5):
-        text = f"{_markdown(story, most)}{note}\n<sub>Made by report.py</sub>\n"  # so that the next one may replace it
-        note = (f"\nWhat does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is left out; "
-                "the comparison's JSON has it all.\n")
+    for most in ROW_LIMITS:
+        text = _markdown(story, most)
         if len(text) <= MARKDOWN_LIMIT:
             break
     return text

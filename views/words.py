@@ -16,10 +16,9 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from core.files import RunError, clean
-from core.trials import SIDES
+from core.trials import SIDES, listed
 
 NOT_MEASURED = "not measured"
-SHOWN_NAMES = 10  # of a list within a sentence
 DRAWN_DOTS = 300  # sources; dots of more cannot be told apart
 SHOWN_SOURCES = 20  # the rest are folded away
 
@@ -39,12 +38,6 @@ def count_of(number: object, noun: str) -> str:
 
 def sentence(text: str | None) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def listing(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(names[:SHOWN_NAMES]) + more
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -87,9 +80,15 @@ def joined(*parts: object, by: str = "; ") -> str:
 
 # === What a comparison holds ===
 
+
+def beside(name: str) -> str:
+    """Return the text of a file of this folder, which may be in a zip."""
+    return (pkgutil.get_data("views", name) or b"").decode()
+
+
 # Every key of comparison_version "1" and "2" that a view may read, with the kind of its value; "*" is any name.
 # Version 2 added options, these_cases, shared_luck, sources, consistency, must_pass and most of decision.
-KEYS: dict[str, Any] = json.loads(pkgutil.get_data("views", "keys.json") or b"")  # from a zip, too
+KEYS: dict[str, Any] = json.loads(beside("keys.json"))
 FITS: dict[str, Any] = {"any value": object, "text": str, "true or false": bool, "a number": (int, float),
                         "two numbers": list}
 
@@ -306,7 +305,7 @@ class Words:
         for rule in self.all["must_pass"]:
             failed = [f"{case['case_id']} {case['passed']} of {case['trials']}" for case in rule["failed"]]
             cases = count_of(rule["cases"], "case")
-            met = f"{len(failed)} of {cases} did not: {listing(failed)}" if failed else f"{cases}, all did"
+            met = f"{len(failed)} of {cases} did not: {listed(failed)}" if failed else f"{cases}, all did"
             said.append(f"must pass {rule['tag']}={rule['value']}: {met}")
         return "; ".join(said)
 
@@ -358,7 +357,7 @@ class Words:
         for side in SIDES:
             incomplete = self.all["incomplete"][side]
             if incomplete["trials"]:
-                reasons = listing([f"{name} {n}" for name, n in incomplete["reasons"].items()])
+                reasons = listed([f"{name} {n}" for name, n in incomplete["reasons"].items()])
                 yield f"Incomplete trials of the {side}: {incomplete['trials']} ({reasons})."
 
     def cost(self) -> Blocks:
@@ -414,7 +413,7 @@ class Words:
     def slice(self, tag: str, value: str, part: dict[str, Any]) -> TableRow:
         ends, least, notes = part["source_sign_flip"]["interval_95"], part["smallest_adjusted_p_value"], []
         if part["same_cases_as"]:
-            notes.append(f"same cases as {listing(part['same_cases_as'])}")
+            notes.append(f"same cases as {listed(part['same_cases_as'])}")
         if ends and (least or 0) > 0.05:
             notes.append(f"its {count_of(part['source_groups'], self.unit)} cannot give an adjusted p below "
                          f"{digits(least)}; on these very cases p is {digits(part['these_cases']['p_value'])}")
@@ -434,17 +433,15 @@ class Words:
             rows.append(TableRow([f"pass^{k}", *map(self.plain, shares)]))
         yield Table("consistency", "How steadily cases pass", ["Cases", "#baseline", "#candidate"], rows)
         yield (f"pass^k: how often k trials of a case all pass; a trial passes with the top score, {self.high:g}. "
-               f"Newly unsteady: {listing(found['newly_unsteady']) or 'none'}. "
-               f"Newly steady: {listing(found['newly_steady']) or 'none'}.")
+               f"Newly unsteady: {listed(found['newly_unsteady']) or 'none'}. "
+               f"Newly steady: {listed(found['newly_steady']) or 'none'}.")
 
     def plans(self) -> Blocks:
         """Return what would make the interval narrower, and what the asked half-width takes."""
         half, plan, detectable = self.all["half_width"], self.all["plan"], self.all["detectable_difference"]
-        names = {"now": "as recorded", "twice_cases": "twice the cases of each source",
+        names = {"now": "as recorded", "twice_cases": "twice the cases, no more sources",
                  "twice_trials": "twice the trials", "endless_trials": "unlimited trials",
                  "twice_groups": f"twice the {self.unit}s, each like these"}
-        if self.unit == "case":
-            del names["twice_cases"]
         yield Table("plans", "What would make the interval narrower", ["With", "#half-width"], [
             TableRow([name, self.plain(half[key])]) for key, name in names.items() if half[key] is not None])
         if plan["half_width"] is not None:
@@ -536,10 +533,9 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
                 raise RunError(f"{name} and {names[0]} differ in {key}; give comparisons of one baseline, made alike")
     rows = []
     for words, page in zip(every, pages or [""] * len(every), strict=True):
-        unsteady = words.all["consistency"]["candidate"]["sometimes"]
-        cells = [words.side("candidate"), words.verdict, f"{words.overall['cases']}", words.signed(words.difference),
+        cells = [words.side("candidate"), words.verdict, digits(words.overall["cases"]), words.signed(words.difference),
                  words.span(words.interval), *map(words.change_of, measures),
-                 NOT_MEASURED if unsteady is None else f"{unsteady}"]
+                 digits(words.all["consistency"]["candidate"]["sometimes"])]
         rows.append(TableRow(cells, words.gate(), words.interval, words.difference, decides=True,
                              change=words.difference, link=page))
     levels = " or ".join(dict.fromkeys(words.level for words in every))
@@ -562,5 +558,5 @@ def undeclared(every: Sequence[Words], names: Sequence[str]) -> list[str]:
     count, among = len(every), [words.decision["among"] or 1 for words in every]
     named = [name for name, declared in zip(names, among, strict=True) if declared < count]
     alpha = min((words.decision["alpha"] or 0.025) * declared for words, declared in zip(every, among, strict=True))
-    return [f"Compared without --among {count}, as if each were the only candidate: {listing(named)}. Compare them "
+    return [f"Compared without --among {count}, as if each were the only candidate: {listed(named)}. Compare them "
             f"again with it; that takes wider intervals, at {percent(1 - 2 * alpha / count)}."] if named else []

@@ -264,7 +264,7 @@ class WordsTest(unittest.TestCase):
     def blocks(self, comparison, key):
         blocks = next(blocks for name, _, blocks in Words(comparison).story().sections if name == key)
         return ([block for block in blocks if isinstance(block, str)],
-                {block.key: block for block in blocks if not isinstance(block, str)})
+                {block.key: block for block in blocks if isinstance(block, wording.Table)})
 
     def test_sections_are_in_the_order_in_which_a_person_asks(self):
         self.assertEqual([key for key, _, _ in Words(sample()).story().sections],
@@ -274,7 +274,7 @@ class WordsTest(unittest.TestCase):
     def test_baseline_is_before_candidate_in_every_table(self):
         for _, _, blocks in Words(sample()).story().sections:
             for block in blocks:
-                heads = [] if isinstance(block, str) else [head.lstrip("#~") for head in block.columns]
+                heads = [head.lstrip("#~") for head in block.columns] if isinstance(block, wording.Table) else []
                 if "baseline" in heads:
                     self.assertEqual(heads.index("candidate"), heads.index("baseline") + 1, block.key)
 
@@ -500,7 +500,7 @@ class TruthTest(unittest.TestCase):
         manifests = [{"settings": {"prompt": f"Sort it.\n{line}\nEnd."}} for line in ("One word.", "Two words.")]
         story = Words(sample(), manifests).story()
         self.assertIn("  settings prompt:\n    - One word.\n    + Two words.\n", story_text(story))
-        self.assertIn("- settings prompt:<br>- One word.<br>+ Two words.\n", story_markdown(story))
+        self.assertIn("\nsettings prompt:<br>- One word.<br>+ Two words.\n", story_markdown(story))
 
     def test_a_comparison_of_the_first_version_draws_no_cases_as_sources(self):
         old = {key: value for key, value in sample().items() if key != "sources"} | {"comparison_version": "1"}
@@ -722,7 +722,8 @@ class MarkdownTest(unittest.TestCase):
         self.assertIn("language: en<br><sub>its"
                       " 6 sources cannot give an adjusted p below 0.0625; on these very cases p is 0.125</sub> | 6 | "
                       "6 | 0.6111 | 0.7222 | +0.1111 | -0.0952 to +0.4286 | 0.4375 |", text)
-        for need in ("- case set sha256: " + "c" * 64, "small&#58;1b", "- version: v1 -&#62; v2", "20261020", "1.0.0"):
+        for need in ("\ncase set sha256: " + "c" * 64, "small&#58;1b", "\nversion: v1 -&#62; v2\n", "20261020",
+                     "1.0.0"):
             self.assertIn(need, text)
 
     def test_limit_is_kept_by_leaving_out_rows_between_and_saying_so(self):
@@ -1001,7 +1002,7 @@ How it was measured
   tool version: 1.0.0
   case set name: inbox
   case set sha256:
-    cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc
+  cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc
   task name: triage_task
   task sha256: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
   trials: 3
@@ -1024,7 +1025,7 @@ How it was measured
   model: small:1b
   log 1 name: v1.jsonl -> none
   log 1 sha256: 1111111111111111111111111111111111111111111111111111111111111111
-    -> none
+  -> none
   log: none -> []
 """
 

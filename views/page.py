@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
 from core.trials import SIDES, ComparedCase, Pair, Trial
-from views.words import Scale, Story, Table, TableRow, Words, beside, count_of, sentence, shortened
+from views.words import Change, Scale, Story, Table, TableRow, Words, beside, changes, count_of, sentence, shortened
 
 MOST_ROWS = 1_000  # of a table; of more the first and the last are shown
 OPENED_BYTES = 2_000_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -48,13 +48,6 @@ def _cell(head: str, text: str, sign: str = "", tag: str = "td") -> str:
 
 def _heads(*heads: str) -> str:
     return "".join(_cell(head, head.lstrip("#~"), tag='th scope="col"') for head in heads)
-
-
-def _framed(caption: str, head: str, body: str, kind: str) -> str:
-    """Return a table in a box that scrolls by itself where the screen is too narrow for it; nothing without rows."""
-    return (f'<div class="scroll" role="region" aria-label="{_esc(caption)}" tabindex="0"><table class="{kind}">'
-            f"<caption>{_esc(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-            if body else "")
 
 
 def _folded(summary: str, inner: str) -> str:
@@ -118,8 +111,6 @@ def _row(table: Table, row: TableRow, drawn: str = "", opened: str = "", attribu
     sign = "up" if row.change > 0 else "down" if row.change < 0 else ""
     cells = [_cell(head, cell, sign if head == "#difference" else "")
              for head, cell in zip(table.columns, row.cells, strict=True)][1:]
-    if table.columns[1] == "baseline" and row.cells[1] == row.cells[2]:  # texts, shared by both sides
-        cells = [f'<td colspan="2">{_esc(row.cells[1])}</td>']
     return f'<tr{attributes}><th scope="row">{name}</th>{drawn}{"".join(cells)}</tr>'
 
 
@@ -132,17 +123,18 @@ def _table(story: Story, table: Table, panel: "_Panel | None") -> str:
     head = _heads(table.columns[0]) + drawn + _heads(*table.columns[1:])
     kind = f"{table.key} plotted" if plot else table.key
 
-    def framed(caption: str, rows: Sequence[TableRow]) -> str:
+    def framed(caption: str, rows: Sequence[TableRow]) -> str:  # in a box that scrolls by itself where it is too wide
         body = ""
         for row in shortened(rows, MOST_ROWS):
             if strips:
                 body += _row(table, row, *strips.case(row))
             else:
                 body += _row(table, row, plot.cell(row) if plot else "", panel.links(row.key) if panel else "")
-        return _framed(caption, head, body, kind)
+        return (f'<div class="scroll" role="region" aria-label="{_esc(caption)}" tabindex="0"><table class="{kind}">'
+                f"<caption>{_esc(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
-    more = _folded(_esc(table.more_caption), framed(table.more_caption, table.more)) if table.more else ""
-    return framed(table.caption, table.rows) + more
+    shown = framed(table.caption, table.rows) if table.rows else ""
+    return shown + (_folded(_esc(table.more_caption), framed(table.more_caption, table.more)) if table.more else "")
 
 
 # === Differences between texts ===
@@ -173,14 +165,11 @@ def _marked(old: str, new: str) -> tuple[str, str]:
     return f"<del>{escape(old)}</del>" if old else "", f"<ins>{escape(new)}</ins>" if new else ""
 
 
-def _change(table: Table) -> str:
-    """Return the table of what differs between the two systems, word by word."""
-    marker, body = _Marker(), ""
-    for name, one, other in (row.cells for row in table.rows):
-        marked = "".join(old if old == new else old + new for old, new in marker.pieces(one, other))
-        body += f'<tr><th scope="row">{_esc(name)}</th><td><pre>{marked}</pre></td></tr>'
-    return _framed(f"{table.caption}: removed words struck through, new words underlined",
-                   _heads("What", "baseline, then candidate"), body, "change")
+def _change(change: Change, marker: _Marker) -> str:
+    """Return what both sides say of one thing: removed words struck through, new words underlined."""
+    what, one, other = change
+    marked = "".join(old if old == new else old + new for old, new in marker.pieces(one, other))
+    return f'<div class="change"><span>{_esc(what)}</span><pre>{marked}</pre></div>'
 
 
 # === Cases with all their trials ===
@@ -353,14 +342,14 @@ class _Panel:
 def story_html(story: Story, panel: _Panel | None = None) -> str:
     """Return a story as one HTML page, with the trials of its cases where a panel has them."""
     nav = "".join(f'<a href="#{key}">{_esc(heading)}</a>' for key, heading, _ in story.sections)
-    main = ""
+    main, marker = "", _Marker()
     for key, heading, blocks in story.sections:
         main += f'<section id="{key}"><h2>{_esc(heading)}</h2>'
         for block in blocks:
             if isinstance(block, str):
                 main += f"<p>{_esc(block)}</p>"
-            elif block.key == "change":
-                main += _change(block)
+            elif isinstance(block, Change):
+                main += _change(block, marker)
             elif block.key == "cases" and panel:
                 cases = _table(story, panel.table, panel)
                 main += (f'<p class="legend">{panel.explained()}</p><div id="all-cases" data-n="{len(panel.known)}">'
@@ -380,8 +369,12 @@ def story_html(story: Story, panel: _Panel | None = None) -> str:
 
 def html_report(comparison: dict[str, Any], pair: Pair | None = None) -> str:
     """Return a comparison as one HTML page, with the trials of the pair that it was made from, and its settings."""
-    words = Words(comparison, pair.manifests if pair else ())
+    manifests = pair.manifests if pair else ()
+    words = Words(comparison, manifests)
     story = words.story()
+    if manifests:
+        records = changes(*({"run": manifest} for manifest in manifests))
+        story.sections.append(("records", "What the two run records say of themselves", [*records]))
     changed = next(block for _, _, blocks in story.sections for block in blocks
                    if isinstance(block, Table) and block.key == "cases")
     return story_html(story, _Panel(words, pair, changed))

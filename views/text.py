@@ -20,7 +20,7 @@ from typing import Any
 
 from core.files import clean
 from core.trials import listed
-from views.words import NOT_MEASURED, Scale, Story, Table, TableRow, sentence, shortened
+from views.words import NOT_MEASURED, Scale, Story, Table, TableRow, lines_of, sentence, shortened
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
@@ -88,16 +88,6 @@ def is_figures(head: str) -> bool:
     return head.startswith(("#", "~"))
 
 
-def texts_lines(row: TableRow) -> list[str]:
-    """Return a row of texts as a line, one value where both sides share it; of long texts the lines that differ."""
-    name, *texts = row.cells
-    before, after = (text.splitlines() for text in texts)
-    if before != after and max(len(before), len(after)) > 1:
-        return [f"{name}:", *(f"- {line}" for line in before if line not in after),
-                *(f"+ {line}" for line in after if line not in before)]
-    return [f"{name}: {' -> '.join(dict.fromkeys(filter(None, texts)))}"]
-
-
 def padded(text: str, width: int, right: bool) -> str:
     """Return a text in exactly `width` columns, clipped or with blanks before it (right) or after it."""
     text = clip(text, width)
@@ -135,32 +125,26 @@ class _Screen:
         text = clip(self.harmless(text), self.width)
         self.lines += ["", f"\x1b[{colour}m{text}\x1b[0m" if self.colour else text]
 
-    def say(self, text: str, first: str = "  ", rest: str = "  ") -> None:
+    def say(self, text: str, indent: str = "  ") -> None:
         """Add a text wrapped by words to the width; a word wider than that is broken."""
-        line, blank = first, first
+        line = indent
         for word in clip(self.harmless(text), 1500).split(" "):
-            if columns(line) + columns(word) > self.width and line != blank:
+            if columns(line) + columns(word) > self.width and line != indent:
                 self.lines.append(line)
-                line = blank = rest
+                line = indent
             while columns(line) + columns(word) > self.width:
                 part = beginning(word, self.width - columns(line))
                 self.lines.append(line + part)
-                line, word = rest, word[len(part):]
+                line, word = indent, word[len(part):]
             line += f"{word} "
         self.lines.append(line)
 
     def table(self, story: Story, table: Table) -> None:
-        """Add a table with its notes; one of texts becomes lines."""
-        if not any(map(is_figures, table.columns)):
-            for row in table.rows:
-                line, *more = texts_lines(row)
-                self.say(line, rest="    ")
-                for line in more:
-                    self.say(line, "    ", "      ")
-        elif table.rows:
+        """Add a table, what it folds away as a line, and its notes."""
+        if table.rows:
             self.grid(story, table)
         if table.more:
-            self.say(f"{table.more_caption}: {listed([row.cells[0] for row in table.more])}.")
+            self.say(f"{table.more_caption}: {listed(row.cells[0] for row in table.more)}.")
         for row in shortened(table.rows, TEXT_ROWS):
             if row.note:
                 self.say(f"{row.cells[0]}: {row.note}.")
@@ -215,7 +199,7 @@ def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], wi
 def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool = False) -> str:
     """Return a story as lines for a terminal of `width` columns, LEAST_WIDTH at least; all ASCII without unicode."""
     screen = _Screen(width, unicode, colour)
-    screen.say(f"{story.title}: {story.subject}.", "", "")
+    screen.say(f"{story.title}: {story.subject}.", "")
     screen.heading(story.verdict.upper(), COLOURS.get(story.verdict, "1"))
     for said in (*story.lead, sentence(story.gate)):
         if said:
@@ -223,12 +207,13 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
     for _, heading, blocks in story.sections:
         screen.heading(heading)
         for number, block in enumerate(blocks):
-            if isinstance(block, str):
-                screen.say(block)
+            if isinstance(block, Table):
+                if number and block.rows:
+                    screen.lines.append("")
+                screen.table(story, block)
                 continue
-            if number and block.rows:
-                screen.lines.append("")
-            screen.table(story, block)
+            for place, line in enumerate(lines_of(block)):
+                screen.say(line, "    " if place else "  ")
     text = "".join(f"{line.rstrip()}\n" for line in screen.lines)
     return text if unicode else text.translate(str.maketrans(UNICODE, ASCII))
 
@@ -247,9 +232,7 @@ def _md(text: object) -> str:
 def _md_table(table: Table, most: int) -> list[str]:
     """Return the lines of a table of at most so many rows; one of texts becomes a list."""
     rows, lines = shortened(table.rows, most), list[str]()
-    if rows and not any(map(is_figures, table.columns)):
-        lines += ["", *(f"- {'<br>'.join(map(_md, texts_lines(row)))}" for row in rows)]
-    elif rows:
+    if rows:
         heads, *cells = fitting(table.columns, [row.cells for row in rows], MARKDOWN_WIDTH)
         lines += ["", f"**{_md(table.caption)}**", "", f"| {' | '.join(_md(head.lstrip('#~')) for head in heads)} |",
                   f"| {' | '.join('---:' if is_figures(head) else ':---' for head in heads)} |"]
@@ -261,7 +244,7 @@ def _md_table(table: Table, most: int) -> list[str]:
                 name += f"<br><sub>{_md(row.note)}</sub>"
             lines.append(f"| {' | '.join([name, *map(_md, figures)])} |")
     if table.more:
-        lines += ["", _md(f"{table.more_caption}: {listed([row.cells[0] for row in table.more])}.")]
+        lines += ["", _md(f"{table.more_caption}: {listed(row.cells[0] for row in table.more)}.")]
     return lines
 
 
@@ -273,8 +256,8 @@ def _markdown(story: Story, most: int) -> str:
     for _, heading, blocks in story.sections:
         inner: list[str] = []
         for block in blocks[:most]:
-            if isinstance(block, str):
-                inner += ["", _md(block)]
+            if not isinstance(block, Table):
+                inner += ["", "<br>".join(map(_md, lines_of(block)))]
             elif block.key in FIRST_SCREEN:
                 lines += _md_table(block, most)
             else:

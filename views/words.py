@@ -166,8 +166,17 @@ class Table(NamedTuple):
     more_caption: str = ""
 
 
-Blocks = Iterator[str | Table]
-Section = tuple[str, str, list[str | Table]]  # key, heading, sentences and tables
+class Change(NamedTuple):
+    """What both sides say of one thing, or only one of them; not always a change."""
+
+    what: str
+    baseline: str
+    candidate: str
+
+
+Block = str | Change | Table  # a string is a sentence
+Blocks = Iterator[Block]
+Section = tuple[str, str, list[Block]]  # key, heading, blocks
 
 
 def shortened(rows: Sequence[TableRow], limit: int) -> Sequence[TableRow]:
@@ -181,14 +190,30 @@ def shortened(rows: Sequence[TableRow], limit: int) -> Sequence[TableRow]:
 
 def warnings(said: Sequence[str]) -> list[Section]:
     """Return the section of warnings, numbered; none without any."""
-    numbered: list[str | Table] = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
+    numbered: list[Block] = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
     return [("warnings", f"Warnings ({len(said)})", numbered)] if said else []
 
 
-def side_rows(one: Any, other: Any) -> list[TableRow]:
-    """Return a row of texts for all that two JSON values hold, "none" where one lacks it."""
+def changes(one: Any, other: Any) -> list[Change]:
+    """Return all that two JSON values hold, "none" where one lacks it."""
     left, right = dict(flat(one)), dict(flat(other))
-    return [TableRow([name, left.get(name, "none"), right.get(name, "none")]) for name in left | right]
+    return [Change(name, left.get(name, "none"), right.get(name, "none")) for name in left | right]
+
+
+def lines_of(block: str | Change) -> list[str]:
+    """Return a sentence or change as lines, one value where both sides share it; of long texts the lines that differ.
+
+    >>> lines_of(Change("model", "a", "b")), lines_of(Change("prompt", "Sort.\\nA", "Sort.\\nB"))
+    (['model: a -> b'], ['prompt:', '- A', '+ B'])
+    """
+    if isinstance(block, str):
+        return [block]
+    what, one, other = block
+    before, after = one.splitlines(), other.splitlines()
+    if one != other and max(len(before), len(after)) > 1:
+        return [f"{what}:", *(f"- {line}" for line in before if line not in after),
+                *(f"+ {line}" for line in after if line not in before)]
+    return [f"{what}: {one}" if one == other else f"{what}: {one} -> {other}"]
 
 
 class Story(NamedTuple):
@@ -313,13 +338,13 @@ class Words:
 
     def change(self) -> Blocks:
         """Return what differs between the two systems, and where it is known between their settings and servers."""
-        rows = side_rows(self.all["baseline"], self.all["candidate"])
+        both = changes(self.all["baseline"], self.all["candidate"])
         if self.manifests:
-            rows += side_rows(*({key: manifest.get(key) for key in ("settings", "server")}
-                                for manifest in self.manifests))
-        rows = [row for row in rows if row.cells[1] != row.cells[2]]
-        yield Table("change", "What differs between the two systems", ["What", "baseline", "candidate"], rows)
-        if not rows:
+            both += changes(*({key: manifest.get(key) for key in ("settings", "server")}
+                              for manifest in self.manifests))
+        differing = [change for change in both if change.baseline != change.candidate]
+        yield from differing
+        if not differing:
             yield "The two systems are described alike."
         if not self.manifests:
             yield "Prompts and settings are in run records: a report made with those shows them here."
@@ -474,19 +499,16 @@ class Words:
         yield Table("contrast", "95% intervals that do not decide", ["Interval", "#from, to"], rows)
 
     def recipe(self) -> Blocks:
-        """Return all that is needed to reproduce the comparison, one value where both sides share it."""
+        """Return all that is needed to reproduce the comparison."""
         shared = {name: self.all[name] for name in (
             "comparison_version", "tool_version", "case_set", "task", "trials", "resamples", "seed", "score_range",
             "missing", "options", "variance")}
-        rows = side_rows(shared, shared)
-        rows += side_rows(*(self.all[side] | {"log": self.all["logs"][side]} for side in SIDES))
+        yield from changes(shared, shared)
+        yield from changes(*(self.all[side] | {"log": self.all["logs"][side]} for side in SIDES))
         for row in self.all["excluded"]:
-            rows.append(TableRow([f"left out: {row['case_id']}", *[f"{row['side']}: {row['reason']}"] * 2]))
+            yield f"left out: {row['case_id']}, in the {row['side']}: {row['reason']}"
         for row in self.all["uneven_trials"]:
-            rows.append(TableRow([f"trials of {row['case_id']}", f"{row['baseline']}", f"{row['candidate']}"]))
-        records = side_rows(*({"run": manifest} for manifest in self.manifests)) if self.manifests else []
-        yield Table("measured", "All that decides the figures", ["What", "baseline", "candidate"], rows,
-                    records, "What the two run records say of themselves")
+            yield Change(f"trials of {row['case_id']}", f"{row['baseline']}", f"{row['candidate']}")
 
     def story(self) -> Story:
         """Return the whole comparison, in the order in which a person who decides asks."""

@@ -342,13 +342,12 @@ class WordsTest(unittest.TestCase):
 
     def test_gate_and_must_pass_say_why_they_are_not_met(self):
         self.assertEqual(Words(sample()).gate(),
-                         "gate better: not met, the data cannot tell (it does not lie above 0.05); must pass "
-                         "language=es: 1 of 2 cases did not: refund 2 of 3")
+                         "gate better, language=es must pass: not met; the data cannot tell; it does not lie above 0.05")
         comparison = sample()
-        comparison["decision"] |= {"gate_contradicted": True}
-        comparison["must_pass"][0]["failed"] = []
-        self.assertEqual(Words(comparison).gate(), "gate better: not met (it does not lie above 0.05); must pass "
-                                                   "language=es: 2 cases, all did")
+        comparison["decision"] |= {"gate_contradicted": True, "gate": None, "gate_reason": "no <case>"}
+        self.assertEqual(Words(comparison).gate(), "gate language=es must pass: not met; no <case>")
+        comparison["decision"] |= {"gate_contradicted": False, "gate_met": True, "gate_reason": None}
+        self.assertEqual(Words(comparison).gate(), "gate language=es must pass: met")
         comparison["must_pass"] = None
         comparison["decision"] |= {"gate": None, "gate_met": None}
         self.assertEqual(Words(comparison).gate(), "")
@@ -706,8 +705,8 @@ class MarkdownTest(unittest.TestCase):
     def test_the_first_screen_has_verdict_gate_questions_cost_and_regressions_and_all_else_is_folded(self):
         first, _, rest = markdown_report(sample()).partition("<details>")
         head, *lines = [line for line in first.split("\n") if line]
-        self.assertEqual(head, "### Undecided · gate better: not met, the data cannot tell (it does not lie above 0.05"
-                               "); must pass language=es: 1 of 2 cases did not: refund 2 of 3")
+        self.assertEqual(head, "### Undecided · gate better, language=es must pass: not met; the data cannot tell; it "
+                               "does not lie above 0.05")
         for row in ("On these very cases<br><sub>21 pairs of trials, of which 7 differ; exact, 128 sign patterns</sub>"
                     " | +0.0123 to +0.4639 | 0.125", "latency, seconds | 1.5 | 2.25 | +0.75 | +50% | +0.5 to +1",
                     "refund | 1.0000 | 0.6667 | -0.3333 | 1"):
@@ -894,8 +893,8 @@ UNDECIDED
   The baseline scores 0.5714, the candidate 0.8095: a difference of +0.2381.
   No claim can be made: it is wide.
   About 21 sources would decide a difference of this size; 6 took part.
-  Gate better: not met, the data cannot tell (it does not lie above 0.05); must
-  pass language=es: 1 of 2 cases did not: refund 2 of 3.
+  Gate better, language=es must pass: not met; the data cannot tell; it does not
+  lie above 0.05.
 
 Warnings (1)
   1. Sources: 6, which is few. Record more of them.

@@ -301,8 +301,7 @@ class _Panel:
 
     def inside(self, case: ComparedCase, trials: Matched) -> str:
         """Return what a case was: its tags, input, what was expected, and each trial's outcomes side by side."""
-        about = [f"source: {case.source}"] if case.source else []
-        about += [f"{tag}: {value}" for tag, value in case.tags]
+        about = [f"{tag}: {value}" for tag, value in (("source", case.source), *case.tags) if value is not None]
         given = f'<p class="soft">{_esc(" · ".join(about))} <a href="#{_address(case.id)}">link to this case</a></p>'
         for name, value in (("Input", case.input), ("Expected", case.expected)):
             if value is not None:
@@ -328,8 +327,7 @@ class _Panel:
     def explained(self) -> str:
         """Return what the marks of the trials mean, or why there are none."""
         if not self.drawn:
-            return ("A comparison does not hold the trials themselves: compare.py --html, or report.py with --runs, "
-                    "shows them here.")
+            return "The trials are in the runs: compare.py --html, or report.py with --runs, shows them here."
         marks = ", ".join(map(_mark, TRIAL_MARKS)) + ("" if self.passes else ", other scores as columns")
         return (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a pair that differs "
                 "is tinted. Open a case to read it" + (

@@ -321,18 +321,13 @@ class Words:
 
     def gate(self) -> str:
         """Return whether gate and must-pass are met, and why not; empty without either."""
-        decision, said = self.decision, []
-        if decision["gate_met"] is not None:
-            unsure = ", the data cannot tell" if decision["gate_contradicted"] is False else ""
-            met = "met" if decision["gate_met"] else f"not met{unsure}"
-            why = f" ({decision['gate_reason']})" if decision["gate_reason"] else ""
-            said.append(f"gate {decision['gate'] or 'must pass'}: {met}{why}")
-        for rule in self.all["must_pass"]:
-            failed = [f"{case['case_id']} {case['passed']} of {case['trials']}" for case in rule["failed"]]
-            cases = count_of(rule["cases"], "case")
-            met = f"{len(failed)} of {cases} did not: {listed(failed)}" if failed else f"{cases}, all did"
-            said.append(f"must pass {rule['tag']}={rule['value']}: {met}")
-        return "; ".join(said)
+        decision = self.decision
+        if decision["gate_met"] is None:
+            return ""
+        asked = [decision["gate"], *(f"{rule['tag']}={rule['value']} must pass" for rule in self.all["must_pass"])]
+        unsure = not decision["gate_met"] and decision["gate_contradicted"] is False and "the data cannot tell"
+        met = joined("met" if decision["gate_met"] else "not met", unsure, decision["gate_reason"])
+        return f"gate {joined(*asked, by=', ')}: {met}"
 
     # --- sentences and tables ---
 

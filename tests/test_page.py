@@ -166,10 +166,11 @@ class PageTest(unittest.TestCase):
         self.assertEqual([row[0] for row in seen.table("Sources, worst first")[1:]],
                          ["refund" + "refund", "advice" + "advice", "(no source)", "late" + "late--es, late",
                           "topics" + "topics", "login" + "login"])
-        spans = [numbers(row[2].replace(" to ", " ")) for row in seen.table("95% intervals")[1:]]
+        spans = [numbers(row[2].replace(" to ", " ")) for row in seen.table("Other intervals")[1:]]
         overall = sample()["overall"]
         self.assertEqual(spans, [overall["source_cluster_interval_95"], overall["exact_interval_95"],
-                                 overall["interval_95"], overall["trial_level_interval_95"], [-0.0952, 0.0952]])
+                                 overall["interval_95"], overall["trial_level_interval_95"], [-0.2381, 0.4286],
+                                 [-0.05, 0.4], [-0.2, 0.5], [-0.0952, 0.0952]])
         [en] = seen.table("Slices, worst first")[1:]
         [es] = seen.table("1 slice without an interval, which takes 6 sources")[1:]
         self.assertEqual([numbers(cell.replace(" to ", " ")) for cell in en[2:]],

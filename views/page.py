@@ -361,8 +361,7 @@ def story_html(story: Story, panel: _Panel | None = None) -> str:
     allowed = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     return PAGE.format(
         allowed=allowed, verdict=_esc(sentence(story.verdict)[:-1]), title=_esc(story.title),
-        subject=_esc(story.subject), nav=nav, lead=lead, main=main, style=STYLE, script=SCRIPT, version=TOOL_VERSION,
-        kind=story.verdict if story.verdict in ("better", "worse") else "")
+        subject=_esc(story.subject), nav=nav, lead=lead, main=main, style=STYLE, script=SCRIPT, version=TOOL_VERSION)
 
 
 def html_report(comparison: dict[str, Any], pair: Pair | None = None) -> str:

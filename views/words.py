@@ -301,15 +301,8 @@ class Words:
             "not worse": f"{lies} above the loss that is tolerated, {self.signed(-self.margin)}.",
             "equivalent": f"All of the {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, {narrow}, "
                           f"lies within {self.plain(self.margin)} of zero."}
-        one_more = {"not worse": decision["interval_with_one_more"],
-                    "equivalent": decision["equivalence_interval_with_one_more"]}.get(self.verdict)
         yield "The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall))
         yield verdicts.get(self.verdict, f"No claim can be made: {decision['reason'] or 'none was recorded'}.")
-        if one_more:
-            yield f"With one more {unit} that loses (or gains) all it can, it would be {self.span(one_more)}."
-        if decision["interval_with_missing_filled"]:
-            yield ("With what is missing counted against the candidate, then for it: "
-                   f"{self.span(decision['interval_with_missing_filled'])}.")
         # Not where what is missing bars a claim, or where without a margin none is made of so small a gain.
         low, high = self.interval or (0, 0)
         if decision["groups_needed"] and low <= -self.margin <= high and (self.margin or not self.gain):
@@ -467,8 +460,8 @@ class Words:
         if plan["half_width"] is not None:
             wanted = [count_of(plan[key], noun) for key, noun in (
                 ("source_groups", "source"), ("cases", "case"), ("trials", "trial")) if plan[key] is not None]
-            why = f" ({plan['reason']})" if plan["reason"] else ""
-            yield f"A half-width of {self.plain(plan['half_width'])} takes {' or '.join(wanted) or NOT_MEASURED}{why}."
+            takes = f"A half-width of {self.plain(plan['half_width'])} takes {' or '.join(wanted) or NOT_MEASURED}"
+            yield f"{joined(takes, plan['reason'])}."
         if detectable is not None:
             yield f"The smallest difference that these would detect in 4 of 5 repetitions is {self.plain(detectable)}."
         if half["reason"]:
@@ -476,22 +469,25 @@ class Words:
 
     def contrast(self) -> Blocks:
         """Return all intervals that do not decide, and what they say."""
-        overall, noise = self.overall, self.all["noise_floor"]
+        overall, noise, decision = self.overall, self.all["noise_floor"], self.decision
         cases, sources = count_of(overall["cases"], "case"), count_of(overall["source_groups"], "source")
         by_trial = joined("as if every trial were independent", overall["trial_level_reason"])
-        rows = [TableRow([name, self.span(overall[ends])], joined(over, overall[method]),
-                         overall[ends], self.difference) for name, over, ends, method in (
-                    ("By source, bootstrap", sources, "source_cluster_interval_95", "source_cluster_method"),
-                    ("By case, bootstrap", cases, "exact_interval_95", "exact_method"),
-                    ("By case, seeded", cases, "interval_95", "interval_method"),
-                    ("By trial", by_trial, "trial_level_interval_95", "trial_level_method"))]
+        rows = [TableRow([name, self.span(ends)], joined(*notes), ends, self.difference) for name, ends, *notes in (
+            ("By source, bootstrap", overall["source_cluster_interval_95"], sources, overall["source_cluster_method"]),
+            ("By case, bootstrap", overall["exact_interval_95"], cases, overall["exact_method"]),
+            ("By case, seeded", overall["interval_95"], cases, overall["interval_method"]),
+            ("By trial", overall["trial_level_interval_95"], by_trial, overall["trial_level_method"]),
+            (f"With one more {self.unit}", decision["interval_with_one_more"]),
+            ("For equivalence", decision["equivalence_interval"]),
+            (f"The same, one more {self.unit}", decision["equivalence_interval_with_one_more"]),
+            ("With what is missing filled", decision["interval_with_missing_filled"])) if ends or notes]
         said = ("the largest difference between two halves of the baseline's own trials, "
                 f"{self.plain(noise['mean_difference'])} on average; share of the {count_of(noise['splits'], 'split')} "
                 f"that would mislead: {digits(noise['gate_tripped_share'])}")
         largest = noise["largest_difference"]
         floor = None if largest is None else [-largest, largest]
         rows.append(TableRow(["Noise floor", self.span(floor)], noise["reason"] or said, floor))
-        yield Table("contrast", "95% intervals that do not decide", ["Interval", "#from, to"], rows)
+        yield Table("contrast", "Other intervals of the difference", ["Interval", "#from, to"], rows)
 
     def recipe(self) -> Blocks:
         """Return all that is needed to reproduce the comparison."""

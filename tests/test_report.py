@@ -317,7 +317,9 @@ class WordsTest(unittest.TestCase):
                                   (("score_range",), 1, "comparison.score_range is 1, which cannot be there"),
                                   (("slices",), "x", "comparison.slices is 'x', which cannot be there"),
                                   (("warnings",), {}, "comparison.warnings is {}, which cannot be there"),
-                                  (("decision", "gate_met"), 1, "comparison.decision.gate_met is 1, which")):
+                                  (("decision", "gate_met"), 1, "comparison.decision.gate_met is 1, which"),
+                                  (("overall", "interval_95"), [0.5, "x"], "comparison.overall.interval_95[1] is 'x',"),
+                                  (("trials",), True, "comparison.trials is True, which cannot be there")):
             comparison = sample()
             inner = comparison
             for key in path[:-1]:

@@ -89,8 +89,8 @@ def beside(name: str) -> str:
 # Every key of comparison_version "1" and "2" that a view may read, with the kind of its value; "*" is any name.
 # Version 2 added options, these_cases, shared_luck, sources, consistency, must_pass and most of decision.
 KEYS: dict[str, Any] = json.loads(beside("keys.json"))
-FITS: dict[str, Any] = {"any value": object, "text": str, "true or false": bool, "a number": (int, float),
-                        "two numbers": list}
+TYPES = {"any value": (str, bool, int, float, list, dict), "text": (str,), "true or false": (bool,),
+         "a number": (int, float)}
 
 
 def whole(value: Any, kind: Any, where: str = "comparison") -> Any:
@@ -102,7 +102,7 @@ def whole(value: Any, kind: Any, where: str = "comparison") -> Any:
     >>> whole({"b": 1, "z": 2}, {"a": {"x": "a number"}, "b": "a number", "c": ["text"]})
     {'a': {'x': None}, 'b': 1, 'c': []}
     """
-    if value is not None and not isinstance(value, FITS[kind] if isinstance(kind, str) else type(kind)):
+    if value is not None and type(value) not in (TYPES[kind] if isinstance(kind, str) else (type(kind),)):
         raise RunError(f"{where} is {value!r:.60}, which cannot be there; make the comparison again with compare.py")
     if isinstance(kind, str):
         return value

@@ -567,13 +567,12 @@ class SheetTest(unittest.TestCase):
     def test_what_was_not_declared_is_said_with_its_level(self):
         comparisons = self.candidates()
         comparisons[1]["decision"] |= {"among": 3, "alpha": 0.025 / 3, "level": 1 - 0.05 / 3}
-        (key, heading, said), _ = sheet(comparisons, ["a", "b", "c"]).sections
-        self.assertEqual((key, heading, said), ("warnings", "Warnings (1)", [
-            "1. Compared without --among 3, as if each were the only candidate: a, c. Compare them again with it; that "
-            "takes wider intervals, at 98.33%."]))
+        lone = "compared without --among 3, which takes a wider interval, at 98.33%"
+        self.assertEqual([lone in row.note for row in self.rows(sheet(comparisons, ["a", "b", "c"]))],
+                         [False, True, True])
         for comparison in comparisons:
             comparison["decision"]["among"] = 4
-        self.assertEqual([key for key, _, _ in sheet(comparisons, ["a", "b", "c"]).sections], ["sheet"])
+        self.assertFalse([row for row in self.rows(sheet(comparisons, ["a", "b", "c"])) if "--among" in row.note])
 
     def test_candidates_on_other_cases_with_other_levels_or_margins_are_told_apart(self):
         comparisons = self.candidates()
@@ -805,7 +804,7 @@ class CommandTest(unittest.TestCase):
         status, out, err = self.run_main(self.comparison, other, "--pages", "a.html", "b.html", "--html",
                                          self.path("sheet.html"), "--markdown", self.path("sheet.md"), "--table")
         self.assertEqual((status, err), (0, ""))
-        self.assertIn("Compared without --among 2", " ".join(out.split()))
+        self.assertIn("compared without --among 2,", " ".join(out.split()))
         self.assertIn(b'<a href="b.html"><bdi>told v9</bdi></a>', files.read_bytes(self.path("sheet.html")))
         alien = self.save("alien.json", sample() | {"task": None})
         status, out, err = self.run_main(self.comparison, alien)

@@ -188,12 +188,6 @@ def shortened(rows: Sequence[TableRow], limit: int) -> Sequence[TableRow]:
     return [*rows[:half], TableRow([left_out, *[""] * (len(rows[0].cells) - 1)]), *rows[-half:]]
 
 
-def warnings(said: Sequence[str]) -> list[Section]:
-    """Return the section of warnings, numbered; none without any."""
-    numbered: list[Block] = [f"{number}. {text}" for number, text in enumerate(said, start=1)]
-    return [("warnings", f"Warnings ({len(said)})", numbered)] if said else []
-
-
 def changes(one: Any, other: Any) -> list[Change]:
     """Return all that two JSON values hold, "none" where one lacks it."""
     left, right = dict(flat(one)), dict(flat(other))
@@ -503,24 +497,27 @@ class Words:
 
     def story(self) -> Story:
         """Return the whole comparison, in the order in which a person who decides asks."""
+        said: list[Block] = [f"{number}. {sentence(row['message'])} {sentence(row['advice'])}"
+                             for number, row in enumerate(self.all["warnings"], start=1)]
+        sections: list[Section] = [
+            ("warnings", f"Warnings ({len(said)})", said),
+            ("change", "What was changed", list(self.change())),
+            ("questions", "Is it larger than the noise?", list(self.questions())),
+            ("cost", "Cost, latency and tokens", list(self.cost())),
+            ("cases", "Where did it come from?", list(self.cases())),
+            ("slices", "Which slices changed?", list(self.slices())),
+            ("consistency", "How consistent is it?", list(self.consistency())),
+            ("next", "What to record next", list(self.plans())),
+            ("contrast", "Other intervals, for contrast", list(self.contrast())),
+            ("measured", "How it was measured", list(self.recipe()))]
         sources = self.unit == "source" and self.units is not None and count_of(self.units, "source")
         trials = f"{count_of(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
         name = (self.all["case_set"]["name"] or "trial logs")[:120]
         return Story(
             title=f"{self.side('baseline')} against {self.side('candidate')}",
             subject=joined(f"{count_of(self.overall['cases'], 'case')} of {name}", sources, trials, by=", "),
-            verdict=self.verdict, gate=self.gate(), lead=list(self.lead()),
-            edges=self.edges(), sections=[
-                *warnings([f"{sentence(row['message'])} {sentence(row['advice'])}" for row in self.all["warnings"]]),
-                ("change", "What was changed", list(self.change())),
-                ("questions", "Is it larger than the noise?", list(self.questions())),
-                ("cost", "Cost, latency and tokens", list(self.cost())),
-                ("cases", "Where did it come from?", list(self.cases())),
-                ("slices", "Which slices changed?", list(self.slices())),
-                ("consistency", "How consistent is it?", list(self.consistency())),
-                ("next", "What to record next", list(self.plans())),
-                ("contrast", "Other intervals, for contrast", list(self.contrast())),
-                ("measured", "How it was measured", list(self.recipe()))])
+            verdict=self.verdict, gate=self.gate(), lead=list(self.lead()), edges=self.edges(),
+            sections=[section for section in sections if section[2]])
 
     def edges(self) -> list[float]:
         """Return what drawings mark beside zero: the margin on both sides, and the gain worth shipping."""
@@ -533,8 +530,8 @@ class Words:
 def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Sequence[str] = ()) -> Story:
     """Return several candidates of one baseline as one story, a row each, best first.
 
-    Raises RunError, by name, where baseline or case set is another. Says so where a comparison was not declared as one
-    of at least so many, and which level that would have taken.
+    Raises RunError, by name, where baseline or case set is another. A note says where a comparison was not declared as
+    one of at least so many, and which level that would have taken.
     """
     every = [Words(comparison) for comparison in comparisons]
     first, measures = every[0], dict.fromkeys(name for words in every for name in words.all["measures"])
@@ -546,10 +543,14 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
                 raise RunError(f"{name} and {names[0]} differ in {key}; give comparisons of one baseline, made alike")
     rows = []
     for words, page in zip(every, pages or [""] * len(every), strict=True):
+        among = words.decision["among"] or 1
+        alpha = (words.decision["alpha"] or 0.025) * among / len(every)
+        lone = among < len(every) and (f"compared without --among {len(every)}, which takes a wider interval, at "
+                                       f"{percent(1 - 2 * alpha)}")
         cells = [words.side("candidate"), words.verdict, digits(words.overall["cases"]), words.signed(words.difference),
                  words.span(words.interval), *map(words.change_of, measures),
                  digits(words.all["consistency"]["candidate"]["sometimes"])]
-        rows.append(TableRow(cells, words.gate(), words.interval, words.difference, decides=True,
+        rows.append(TableRow(cells, joined(words.gate(), lone), words.interval, words.difference, decides=True,
                              change=words.difference, link=page))
     levels = " or ".join(dict.fromkeys(words.level for words in every))
     heads = ["Candidate", "verdict", "~cases", "#difference", "#interval",
@@ -559,17 +560,8 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
         verdict=f"{len(every)} candidates", gate="",
         lead=[f"The baseline scores {first.plain(first.overall['baseline'])}."],
         edges=first.edges() if all(words.edges() == first.edges() for words in every) else (),
-        sections=[*warnings(undeclared(every, names)), ("sheet", "Which candidate?", [
+        sections=[("sheet", "Which candidate?", [
             Table("sheet", "Candidates, best first, candidate minus baseline", heads,
                   sorted(rows, key=attrgetter("change"), reverse=True)),
             f"The intervals are by {first.unit}, at {levels}; "
             "cost, latency and tokens are the change from the baseline. Unsteady: cases that sometimes pass."])])
-
-
-def undeclared(every: Sequence[Words], names: Sequence[str]) -> list[str]:
-    """Return a warning, with the level that it takes, where comparisons were not declared as one of so many."""
-    count, among = len(every), [words.decision["among"] or 1 for words in every]
-    named = [name for name, declared in zip(names, among, strict=True) if declared < count]
-    alpha = min((words.decision["alpha"] or 0.025) * declared for words, declared in zip(every, among, strict=True))
-    return [f"Compared without --among {count}, as if each were the only candidate: {listed(named)}. Compare them "
-            f"again with it; that takes wider intervals, at {percent(1 - 2 * alpha / count)}."] if named else []

@@ -80,7 +80,7 @@ class Page(HTMLParser):
 
 def said_of_both(text):
     """Return what a page says of both sides: {what: its HTML, with what differs marked}."""
-    return dict(re.findall('<div class="change"><span>(.*?)</span><pre>(.*?)</pre></div>', text, re.DOTALL))
+    return dict(re.findall('<div class="sides"><span>(.*?)</span><pre>(.*?)</pre></div>', text, re.DOTALL))
 
 
 def numbers(text):

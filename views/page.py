@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
 from core.trials import SIDES, ComparedCase, Pair, Trial
-from views.words import Change, Scale, Story, Table, TableRow, Words, beside, changes, count_of, sentence, shortened
+from views.words import Scale, SideBySide, Story, Table, TableRow, Words, beside, count_of, sentence, shortened
 
 MOST_ROWS = 1_000  # of a table; of more the first and the last are shown
 OPENED_BYTES = 2_000_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -165,11 +165,11 @@ def _marked(old: str, new: str) -> tuple[str, str]:
     return f"<del>{escape(old)}</del>" if old else "", f"<ins>{escape(new)}</ins>" if new else ""
 
 
-def _change(change: Change, marker: _Marker) -> str:
+def _sides(both: SideBySide, marker: _Marker) -> str:
     """Return what both sides say of one thing: removed words struck through, new words underlined."""
-    what, one, other = change
+    what, one, other = both
     marked = "".join(old if old == new else old + new for old, new in marker.pieces(one, other))
-    return f'<div class="change"><span>{_esc(what)}</span><pre>{marked}</pre></div>'
+    return f'<div class="sides"><span>{_esc(what)}</span><pre>{marked}</pre></div>'
 
 
 # === Cases with all their trials ===
@@ -346,8 +346,8 @@ def story_html(story: Story, panel: _Panel | None = None) -> str:
         for block in blocks:
             if isinstance(block, str):
                 main += f"<p>{_esc(block)}</p>"
-            elif isinstance(block, Change):
-                main += _change(block, marker)
+            elif isinstance(block, SideBySide):
+                main += _sides(block, marker)
             elif block.key == "cases" and panel:
                 cases = _table(story, panel.table, panel)
                 main += (f'<p class="legend">{panel.explained()}</p><div id="all-cases" data-n="{len(panel.known)}">'
@@ -366,12 +366,10 @@ def story_html(story: Story, panel: _Panel | None = None) -> str:
 
 def html_report(comparison: dict[str, Any], pair: Pair | None = None) -> str:
     """Return a comparison as one HTML page, with the trials of the pair that it was made from, and its settings."""
-    manifests = pair.manifests if pair else ()
-    words = Words(comparison, manifests)
+    words = Words(comparison, pair.manifests if pair else ())
     story = words.story()
-    if manifests:
-        records = changes(*({"run": manifest} for manifest in manifests))
-        story.sections.append(("records", "What the two run records say of themselves", [*records]))
+    if words.manifests:
+        story.sections.append(("records", "What the two run records say of themselves", words.records()))
     changed = next(block for _, _, blocks in story.sections for block in blocks
                    if isinstance(block, Table) and block.key == "cases")
     return story_html(story, _Panel(words, pair, changed))

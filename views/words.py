@@ -166,15 +166,15 @@ class Table(NamedTuple):
     more_caption: str = ""
 
 
-class Change(NamedTuple):
-    """What both sides say of one thing, or only one of them; not always a change."""
+class SideBySide(NamedTuple):
+    """What the two sides say of one thing."""
 
     what: str
     baseline: str
     candidate: str
 
 
-Block = str | Change | Table  # a string is a sentence
+Block = str | SideBySide | Table  # a string is a sentence
 Blocks = Iterator[Block]
 Section = tuple[str, str, list[Block]]  # key, heading, blocks
 
@@ -188,16 +188,16 @@ def shortened(rows: Sequence[TableRow], limit: int) -> Sequence[TableRow]:
     return [*rows[:half], TableRow([left_out, *[""] * (len(rows[0].cells) - 1)]), *rows[-half:]]
 
 
-def changes(one: Any, other: Any) -> list[Change]:
+def side_by_side(one: Any, other: Any) -> list[SideBySide]:
     """Return all that two JSON values hold, "none" where one lacks it."""
     left, right = dict(flat(one)), dict(flat(other))
-    return [Change(name, left.get(name, "none"), right.get(name, "none")) for name in left | right]
+    return [SideBySide(name, left.get(name, "none"), right.get(name, "none")) for name in left | right]
 
 
-def lines_of(block: str | Change) -> list[str]:
-    """Return a sentence or change as lines, one value where both sides share it; of long texts the lines that differ.
+def lines_of(block: str | SideBySide) -> list[str]:
+    """Return a sentence or what the two sides say as lines; of long texts that differ only the lines that do.
 
-    >>> lines_of(Change("model", "a", "b")), lines_of(Change("prompt", "Sort.\\nA", "Sort.\\nB"))
+    >>> lines_of(SideBySide("model", "a", "b")), lines_of(SideBySide("prompt", "Sort.\\nA", "Sort.\\nB"))
     (['model: a -> b'], ['prompt:', '- A', '+ B'])
     """
     if isinstance(block, str):
@@ -320,11 +320,11 @@ class Words:
 
     def change(self) -> Blocks:
         """Return what differs between the two systems, and where it is known between their settings and servers."""
-        both = changes(self.all["baseline"], self.all["candidate"])
+        both = side_by_side(self.all["baseline"], self.all["candidate"])
         if self.manifests:
-            both += changes(*({key: manifest.get(key) for key in ("settings", "server")}
+            both += side_by_side(*({key: manifest.get(key) for key in ("settings", "server")}
                               for manifest in self.manifests))
-        differing = [change for change in both if change.baseline != change.candidate]
+        differing = [one for one in both if one.baseline != one.candidate]
         yield from differing
         if not differing:
             yield "The two systems are described alike."
@@ -488,12 +488,16 @@ class Words:
         shared = {name: self.all[name] for name in (
             "comparison_version", "tool_version", "case_set", "task", "trials", "resamples", "seed", "score_range",
             "missing", "options", "variance")}
-        yield from changes(shared, shared)
-        yield from changes(*(self.all[side] | {"log": self.all["logs"][side]} for side in SIDES))
+        yield from side_by_side(shared, shared)
+        yield from side_by_side(*(self.all[side] | {"log": self.all["logs"][side]} for side in SIDES))
         for row in self.all["excluded"]:
             yield f"left out: {row['case_id']}, in the {row['side']}: {row['reason']}"
         for row in self.all["uneven_trials"]:
-            yield Change(f"trials of {row['case_id']}", f"{row['baseline']}", f"{row['candidate']}")
+            yield SideBySide(f"trials of {row['case_id']}", f"{row['baseline']}", f"{row['candidate']}")
+
+    def records(self) -> list[Block]:
+        """Return what the two run records say of themselves, which only a page has room for."""
+        return [*side_by_side(*({"run": manifest} for manifest in self.manifests))]
 
     def story(self) -> Story:
         """Return the whole comparison, in the order in which a person who decides asks."""

@@ -219,6 +219,8 @@ class PageTest(unittest.TestCase):
         self.assertEqual([row.count("late") > 0 for row in (same[1][0], same[2][0], same[3][0])], [True, False, False])
         for name in ("refund", "late--es", "charged"):
             self.assertIn(f'id="case-{name}"', text)
+        for cell in ('<td class="n down">-0.3333</td>', '<td class="n up">+0.6667</td>', '<td class="n">0.0000</td>'):
+            self.assertIn(cell, text)
 
     def test_rows_have_what_the_script_filters_by(self):
         text = page.html_report(sample(), pair_of_runs())

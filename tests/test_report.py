@@ -525,7 +525,7 @@ class TruthTest(unittest.TestCase):
                 part["source_sign_flip"] = {}
         text = story_text(Words(old).story(), width=120)
         self.assertNotIn("lowest to highest", text)
-        self.assertIn("2 slices without an interval, which takes 6 sources", text)
+        self.assertIn("\nlanguage: es ", text)
 
     def test_without_sources_slices_speak_of_cases(self):
         words = self.said(decision={"unit": "case"}, sources=[])
@@ -746,7 +746,7 @@ class MarkdownTest(unittest.TestCase):
         text = markdown_report(comparison)
         self.assertLessEqual(len(text), MARKDOWN_LIMIT)
         self.assertRegex(text, r"\n\| \(\d+ rows left out\) \|")
-        self.assertIn("language: es.", text)
+        self.assertIn("| language: es<br>", text)
         part = comparison["slices"]["language"]["en"]
         comparison["slices"] = {"\u202e" * 99: {f"{'|' * 99}{i}": part for i in range(120)}}
         comparison["warnings"] = [{"code": "x", "message": "|" * 5000, "advice": "@" * 5000}] * 40
@@ -970,9 +970,10 @@ at least 2         2                0.25
 Which slices changed?
 Slice         cases  sources  difference        95% interval  adjusted p
 language: en      6        6     +0.1111  -0.0952 to +0.4286      0.4375
-  1 slice without an interval, which takes 6 sources: language: es.
+language: es      1        1     +0.6667                   -           -
   language: en: its 6 sources cannot give an adjusted p below 0.0625; on these
   very cases p is 0.125.
+  language: es: same cases as variant: translation.
   2 slices compared. Adjusted p: how often any of them would stand out as much
   if nothing had changed (exact, 64 sign patterns). The interval is by source.
 

@@ -21,6 +21,7 @@ from core.trials import SIDES, listed
 NOT_MEASURED = "not measured"
 DRAWN_DOTS = 300  # sources; dots of more cannot be told apart
 SHOWN_SOURCES = 20  # the rest are folded away
+FOLDED_FROM = 4  # slices without an interval that become one line
 
 Ends = Sequence[float] | None  # an interval's two ends, None where it is not measured
 
@@ -403,14 +404,16 @@ class Words:
                    "least as much. Where one seed gives the same reply on both sides, chance moves fewer cases.")
 
     def slices(self) -> Blocks:
-        """Return the slices, worst first; those of too few sources behind one line."""
+        """Return the slices, worst first; those without an interval behind one line, where there are several."""
         rows = sorted((self.slice(tag, value, part) for tag, values in self.all["slices"].items()
                        for value, part in values.items()), key=attrgetter("change"))
         few = [row for row in rows if not row.ends]
+        if len(few) < FOLDED_FROM:
+            few = []
         yield Table("slices", "Slices, worst first",
                     ["Slice", "~cases", "~sources", "~baseline", "~candidate", "#difference",
                      "#95% interval", "#adjusted p"],
-                    [row for row in rows if row.ends], few,
+                    [row for row in rows if row.ends or not few], few,
                     f"{count_of(len(few), 'slice')} without an interval, which takes 6 {self.unit}s")
         method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
         yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of "

@@ -33,7 +33,7 @@ from typing import Any
 
 from core import decide, files, trial_logs, trials
 import harness
-from core.figures import COMPARISON_VERSION, compare_pair
+from core.figures import compare_pair
 from core.intervals import SEED
 from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options
 from core.trials import Pair
@@ -72,17 +72,15 @@ def format_line(comparison: dict[str, Any]) -> str:
 def verdict_lines(comparison: dict[str, Any]) -> list[str]:
     """Return the verdict in a line, and where there is a gate whether it is met, and why not, in another."""
     decision, places = comparison["decision"], _places(comparison)
-    unit, ends = decision["unit"], decision["interval"]
+    unit, groups, ends, met = (decision[key] for key in ("unit", "groups", "interval", "gate_met"))
     span = " to ".join(f"{end:+.{places}f}" for end in ends) if ends else "no interval"
-    lines = [f"verdict: {decision['verdict']}; by {unit} {span} ({decision['groups']} "
-             f"{unit}{'s' * (decision['groups'] != 1)})"]
-    if decision["reason"] and decision["gate_met"] is None and (decision["margin"] or not ends):
-        lines[0] += f"; {decision['reason']}"
-    if decision["gate_met"] is not None:
-        unsure = ", the data cannot tell" * (not decision["gate_contradicted"])
-        lines.append(f"gate: {decision['gate'] or 'must pass'}, " + (
-            "met" if decision["gate_met"] else f"not met{unsure}: {decision['gate_reason']}"))
-    return lines
+    verdict = f"verdict: {decision['verdict']}; by {unit} {span} ({groups} {unit}{'s' * (groups != 1)})"
+    if met is None:
+        why = decision["reason"] and (decision["margin"] or not ends)
+        return [f"{verdict}; {decision['reason']}" if why else verdict]
+    unsure = "" if decision["gate_contradicted"] else ", the data cannot tell"
+    return [verdict, f"gate: {decision['gate'] or 'must pass'}, " + (
+        "met" if met else f"not met{unsure}: {decision['gate_reason']}")]
 
 
 # === Command line ===
@@ -103,10 +101,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("baseline", metavar="BASELINE", help="run record, log or shards (a,b), or a config")
     parser.add_argument("candidate", metavar="CANDIDATE", help="the same of the candidate")
     what = parser.add_argument_group("what is compared")
-    what.add_argument("--cases", metavar="FILE", help="case set of the run records or logs")
+    which = what.add_mutually_exclusive_group(required=True)
+    which.add_argument("--cases", metavar="FILE", help="case set of the run records or logs")
+    which.add_argument("--trials", action="append", type=trial_log, metavar="[SIDE=]FILE",
+                       help="trial log, of one side or both; repeatable")
     what.add_argument("--task", metavar="MODULE", help="refuse runs that another task graded")
-    what.add_argument("--trials", action="append", type=trial_log, metavar="[SIDE=]FILE",
-                      help="trial log, of one side or both; repeatable")
     what.add_argument("--score-range", nargs=2, metavar=("LOW", "HIGH"), help="of trial logs (default: 0 1)")
     what.add_argument("--missing", choices=CHOICES["missing"], metavar="POLICY",
                       help="unscored trials: refuse (default), drop or zero")
@@ -125,8 +124,9 @@ def build_parser() -> argparse.ArgumentParser:
     decision.add_argument("--seed", help=f"of the intervals that are sampled ({SEED})")
     out = parser.add_argument_group("what comes out, beside the one line")
     out.add_argument("--out", metavar="FILE", help="write comparison.json")
-    out.add_argument("--json", action="store_true", help="print comparison.json in place of the line")
-    out.add_argument("--table", action="store_true", help="print all of it as text")
+    printed = out.add_mutually_exclusive_group()
+    printed.add_argument("--json", action="store_true", help="print comparison.json in place of the line")
+    printed.add_argument("--table", action="store_true", help="print all of it as text")
     out.add_argument("--markdown", metavar="FILE", help="write a pull request comment")
     out.add_argument("--html", metavar="FILE", help="write one self-contained page")
     out.add_argument("--check", metavar="FILE", help="only check that this one comes out again")
@@ -180,10 +180,6 @@ def first_difference(saved: Any, fresh: Any, place: str = "") -> str:
 def check(args: argparse.Namespace) -> int:
     """Say whether a comparison comes out of what it names again, its tool_version set aside; raise RunError if not."""
     saved = files.expect("a comparison", files.read_bytes(args.check), args.check, "make one with compare.py --out")
-    version = saved["comparison_version"]
-    if version != COMPARISON_VERSION:
-        raise files.RunError(f"{args.check}: comparison_version {version!r:.60}, and this tool makes "
-                             f"{COMPARISON_VERSION!r}; check it with the version that made it")
     try:
         options = parse_options(saved["options"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -200,24 +196,20 @@ def check(args: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     args = parser.parse_args(argv)
-    if bool(args.trials) == bool(args.cases):
-        parser.error("give --cases with two run records, or --trials with two configs")
-    if args.task is not None and args.trials:
-        parser.error("--task says what graded run records; leave it out with --trials")
     given = {name: getattr(args, name) for name in DEFAULTS if getattr(args, name) not in (None, False)}
+    if args.trials and args.task is not None:
+        parser.error("--task says what graded run records; leave it out with --trials")
+    for name in OF_TRIAL_LOGS:
+        if name in given and not args.trials:
+            parser.error(f"--{name.replace('_', '-')} is for trial logs; leave it out with run records")
     if args.check is not None:
         if given or any((args.out, args.markdown, args.html, args.json, args.table)):
             parser.error("--check takes its options from the comparison, and writes nothing; leave the others out")
         return check(args)
-    odd = [name for name in OF_TRIAL_LOGS if name in given]
-    if args.cases and odd:
-        parser.error(f"--{odd[0].replace('_', '-')} is for trial logs; leave it out with run records")
     try:
         options = parse_options(given)
     except ValueError as error:
         parser.error(str(error))
-    if args.json and args.table:
-        parser.error("--json and --table both print to stdout; choose one")
     inputs = [path for _, path in args.trials or ()] or [
         args.cases, *harness.run_paths(args.baseline), *harness.run_paths(args.candidate)]
     outputs = [("a comparison", args.out), ("a Markdown report", args.markdown), ("a page", args.html)]

@@ -49,7 +49,7 @@ def parse_options(given: Mapping[str, Any]) -> Options:
 
     >>> parse_options({"margin": "5"})
     Traceback (most recent call last):
-    ValueError: --margin 5 is not below the width of the score range, 1: in score units 5% is 0.05
+    ValueError: --margin 5 is not from 0 to below the width of the score range, 1: in score units 5% is 0.05
     """
     words = DEFAULTS | dict(given)
     for name, value in words.items():
@@ -61,11 +61,10 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     _require(gate in (None, "better") or margin, f"--gate {gate} needs --margin, the loss that is tolerated")
     plan = None if words["plan"] is None else Fraction(_number("plan", words["plan"]))
     _require(plan is None or plan > 0, "--plan is above 0")
+    must_pass = [tuple(part.strip() for part in text.partition("=")[::2]) for text in words["must_pass"]]
+    _require(all(map(all, must_pass)), f"--must-pass {', '.join(words['must_pass'])}: give TAG=VALUE")
     _require(re.fullmatch("[2-9]|[1-9][0-9]{1,5}", among or "2"),
              f"--among {among}: give the number of candidates, 2 or more")
-    must_pass = [tuple(part.strip() for part in text.partition("=")[::2]) for text in words["must_pass"]]
-    _require(all(tag and value for tag, value in must_pass),
-             f"--must-pass {', '.join(words['must_pass'])}: give TAG=VALUE")
     _require(re.fullmatch("-?[0-9]{1,40}", seed), f"--seed {seed}: give a whole number")
     limits = Limits(gain, margin, gate, _look(words["look"]), among and int(among))
     return Options(limits, plan, tuple(must_pass), words["missing"], int(seed), tuple(words["tags"]),
@@ -80,9 +79,9 @@ def _require(kept: object, rule: str) -> None:
 def _is_option(name: str, value: Any) -> bool:
     """Tell whether there is such an option and its value, which may come from a file, is of the kind of its default."""
     default = DEFAULTS.get(name, 0)
-    of_kind = isinstance(value, str | None) if default is None else isinstance(value, type(default))
     texts = value if isinstance(value, list) else []
-    return of_kind and all(isinstance(text, str) for text in texts) and value in CHOICES.get(name, [value])
+    return (isinstance(value, str | None if default is None else type(default)) and value in CHOICES.get(name, [value])
+            and all(isinstance(text, str) for text in texts))
 
 
 def _look(text: str | None) -> tuple[int, int] | None:
@@ -95,15 +94,14 @@ def _look(text: str | None) -> tuple[int, int] | None:
 def _amount(name: str, text: str, width: Score) -> Fraction:
     """Return a gain or loss in score units, at least 0 and below the width of the score range."""
     amount = Fraction(_number(name, text))
-    wrong = "below 0" if amount < 0 else f"not below the width of the score range, {float(width):g}"
-    _require(0 <= amount < width, f"--{name.replace('_', '-')} {text} is {wrong}: in score units 5% is "
-                                  f"{float(Fraction(width) / 20):g}")
+    _require(0 <= amount < width, f"--{name.replace('_', '-')} {text} is not from 0 to below the width of the score "
+                                  f"range, {float(width):g}: in score units 5% is {float(width) / 20:g}")
     return amount
 
 
 def _number(name: str, text: str) -> Score:
     try:
         return score_bound(text)
-    except (ValueError, OverflowError):
+    except ValueError:
         raise ValueError(f"--{name.replace('_', '-')} {text}: not a number up to 1e100; in score units, with a point: "
                          "of scores from 0 to 1, 5% is 0.05") from None

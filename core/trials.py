@@ -10,9 +10,9 @@ a slice or a source group. Reads no file, writes none, prints nothing.
 
 import functools
 import hashlib
+import itertools
 import json
 import math
-import operator
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
@@ -145,6 +145,11 @@ def listed(names: Iterable[object], shown: int = SHOWN) -> str:
     return ", ".join(texts[:shown]) + (f" and {len(texts) - shown} more" if len(texts) > shown else "")
 
 
+def seed_order(seed: int | str | None) -> tuple[bool, Any]:
+    """Return what a seed is sorted by: numbers come before texts."""
+    return not isinstance(seed, int), "" if seed is None else seed
+
+
 def note_of(code: str, message: str, which: str, advice: str) -> list[dict[str, str]]:
     return [{"code": code, "message": f"{message}: {which}", "advice": advice}] if which else []
 
@@ -164,7 +169,7 @@ class _Run(NamedTuple):
     manifest: dict[str, Any]
     side: Side
     token_s: float | None  # seconds a token, where the server says how long it computed
-    served: set[str]  # models and fingerprints that the server says answered
+    served: list[str]  # models and fingerprints that the server says answered, sorted
 
 
 def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Sequence[str] = SIDES) -> Pair:
@@ -175,124 +180,112 @@ def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Se
     name and value, unless both are sound and were measured alike: case set, task, graders, splits, number of trials,
     the seed of every trial.
     """
-    records, runs = iter(records), list[_Run]()
-    while len(runs) < len(names):
-        runs.append(_run(next(records), runs, case_set, names))
-    manifests, sides = [run.manifest for run in runs], [run.side for run in runs]
+    records, manifests, runs = iter(records), list[dict[str, Any]](), list[_Run]()
+    for name in names:
+        record = next(records)
+        manifests.append(harness.check_manifest(record, name, case_set))
+        if len(manifests) == 2:
+            harness.refuse_unlike_manifests(manifests, names)
+        runs.append(_run(record, manifests[-1], name, case_set))
+        del record
+    baseline, candidate = (run.side for run in runs)
     cases = [ComparedCase(case.id, case.tags.get("source"), tuple(sorted(
         (tag, value) for tag, value in case.tags.items() if tag != "source")), case.input, case.expected)
         for case in case_set.of(manifests[0]["splits"])]
-    _refuse_other_seeds(cases, sides, names)
-    identity = {"name": case_set.name, "sha256": case_set.sha256}
-    return Pair(cases, sides[0], sides[1], (0, 1), identity,
-                seed_note(sides) + _record_notes(sides, manifests) + _served_note(runs), manifests, _other_load(runs))
-
-
-def _run(record: dict[str, Any], before: Sequence[_Run], case_set: CaseSet, names: Sequence[str]) -> _Run:
-    """Return the run of a record, once it is known to be sound and measured like those before."""
-    name = names[len(before)]
-    manifest = harness.check_manifest(record, name, case_set)
-    for run in before:
-        harness.refuse_unlike_manifests([run.manifest, manifest], names)
-    cases: dict[str, dict[int, Trial]] = {case.id: {} for case in case_set.of(manifest["splits"])}
-    nanoseconds, tokens, known, served = 0, 0, dict[Any, Any](), set[str]()
-    for row in harness.checked_rows(record, name, case_set):
-        cases[row["case_id"]][row["trial"]] = _record_trial(row, known)
-        served.add(served_by(row))
-        took, count = (row["metadata"].get(field) for field in ("eval_duration", "eval_count"))
-        if all(type(value) is int and 0 < value < 2**63 for value in (took, count)):
-            nanoseconds, tokens = nanoseconds + took, tokens + count
-    rows = [[numbers[number] for number in sorted(numbers)] for numbers in cases.values()]
-    logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
-    described = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _served(manifest)
-    side = Side(described, rows, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
-    return _Run(manifest, side, nanoseconds / tokens / 1e9 if tokens else None, served - {""})
-
-
-def _refuse_other_seeds(cases: Sequence[ComparedCase], sides: Sequence[Side], names: Sequence[str]) -> None:
-    for case, *both in zip(cases, *(side.trials for side in sides), strict=True):
+    for case, *both in zip(cases, baseline.trials, candidate.trials, strict=True):
         for number, (one, other) in enumerate(zip(*both, strict=True), start=1):
             if one.seed != other.seed:
                 raise RunError(f"case {case.id!r} trial {number} has seed {one.seed} in {names[0]} and {other.seed} in "
                                f"{names[1]}; record both with the same seeds")
+    notes = seed_note((baseline, candidate)) + _record_notes(runs)
+    return Pair(cases, baseline, candidate, (0, 1), {"name": case_set.name, "sha256": case_set.sha256}, notes,
+                manifests, _other_load(runs))
+
+
+def _run(record: dict[str, Any], manifest: dict[str, Any], name: str, case_set: CaseSet) -> _Run:
+    """Return the run of a record, once its rows are known to be sound."""
+    cases: dict[str, dict[int, Trial]] = {case.id: {} for case in case_set.of(manifest["splits"])}
+    nanoseconds, tokens, known, served = 0.0, 0.0, dict[Any, Any](), set[str]()
+    for row in harness.checked_rows(record, name, case_set):
+        cases[row["case_id"]][row["trial"]] = _record_trial(row, known)
+        served.add(served_by(row))
+        took, count = (_amount(row["metadata"].get(field)) for field in ("eval_duration", "eval_count"))
+        if took and count:
+            nanoseconds, tokens = nanoseconds + took, tokens + count
+    trials = [[numbers[number] for number in sorted(numbers)] for numbers in cases.values()]
+    logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
+    described = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _recording(manifest)
+    side = Side(described, trials, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
+    return _Run(manifest, side, nanoseconds / tokens / 1e9 if tokens else None, sorted(served - {""}))
 
 
 def _record_trial(row: dict[str, Any], known: dict[Any, Any]) -> Trial:
-    """Return the trial of a row. Of known, the seeds and outputs so far, it shares those that are the same."""
-    score, seed, output = SCORES[row["verdict"]], row.get("seed"), kept_text(row.get("output"))
+    """Return the trial of a row. Of known, what trials so far hold, it shares what is the same: they are many."""
+    score, seed = SCORES[row["verdict"]], row.get("seed")
+    output, explanation = kept_text(row.get("output")), _explanation(row)
     reason = row["error"]["type"] if "error" in row else "UngradableOutput"
     measures = Measures(**{name: _amount(value) for name, value in harness.measures(row).items()})
     return Trial(known.setdefault(seed, seed), score, reason if score is None else None,
-                 known.setdefault(output, output), measures, row.get("at"),
-                 _graders_text(tuple(row["graders"].items())) or _why_incomplete(row))
+                 known.setdefault(output, output), measures, row.get("at"), known.setdefault(explanation, explanation))
+
+
+def _explanation(row: dict[str, Any]) -> str:
+    """Return what the graders said of a trial; without an answer to grade, why, and the reply that came instead."""
+    if row["graders"]:
+        return ", ".join(f"{name} {'passes' if good else 'fails'}" for name, good in row["graders"].items())
+    told = [row["error"]["message"]] if "error" in row else []
+    return "\n".join(told + ([json.dumps(row["metadata"], ensure_ascii=False)] if row["metadata"] else []))
 
 
 def _amount(value: Any) -> float | None:
     return float(value) if type(value) in (int, float) and abs(value) <= LARGEST else None
 
 
-@functools.lru_cache(maxsize=4096)
-def _graders_text(graders: tuple[tuple[str, bool], ...]) -> str:
-    return ", ".join(f"{name} {'passes' if good else 'fails'}" for name, good in graders)
-
-
-def _why_incomplete(row: dict[str, Any]) -> str:
-    """Return the message of a trial without an answer to grade, and the reply that came instead."""
-    came = [json.dumps(row["metadata"], ensure_ascii=False)] if row["metadata"] else []
-    return "\n".join([row["error"]["message"], *came] if "error" in row else came)
-
-
-def _served(manifest: dict[str, Any]) -> dict[str, Any]:
+def _recording(manifest: dict[str, Any]) -> dict[str, Any]:
     """Return what a manifest says of the recording, as far as it does: servers, workers, extended."""
-    shards = manifest.get("shards") or [manifest]
-    servers = [shard["server"] for shard in shards if isinstance(shard.get("server"), dict)]
+    servers = [shard["server"] for shard in manifest.get("shards") or [manifest]
+               if isinstance(shard.get("server"), dict)]
     pairs = sorted({(str(server.get("host")), str(server.get("version") or "unknown")) for server in servers})
-    servers = [{"host": host, "version": version} for host, version in pairs]
-    stated = {"servers": servers, "workers": manifest.get("workers"), "extended": manifest.get("extended")}
-    return {key: value for key, value in stated.items() if isinstance(value, (int, list)) and value}
+    stated = {"servers": [{"host": host, "version": version} for host, version in pairs],
+              "workers": manifest.get("workers"), "extended": manifest.get("extended")}
+    return {key: value for key, value in stated.items() if value}
 
 
-def _record_notes(sides: Sequence[Side], manifests: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return notes on what the recordings have not alike: servers, and trials that were added later."""
-    served = [{(server["host"].rpartition(":")[0], server["version"]) for server in side.description.get("servers", [])}
-              for side in sides]
-    servers = " and ".join(listed([" ".join(pair) for pair in sorted(side)]) for side in served)
-    extended = [f"the {name} was extended after {n} trial{'s' * (n > 1)}"
-                for name, side in zip(SIDES, sides, strict=True)
-                for n in side.description.get("extended", [])]
-    settings = [manifest.get("settings") for manifest in manifests]
+def _record_notes(runs: Sequence[_Run]) -> list[dict[str, str]]:
+    """Return notes on what the recordings have not alike: servers, models that answered, trials added later."""
+    servers = [sorted({f"{server['host'].rpartition(':')[0]} {server['version']}"
+                       for server in run.side.description.get("servers", [])}) for run in runs]
+    answered, models = [run.served for run in runs], [run.manifest["system"].get("model") for run in runs]
+    changed = max(map(len, answered)) > 1 or models[0] == models[1] and len({*answered[0], *answered[1]}) > 1
+    settings = [run.manifest.get("settings") for run in runs]
     loose = [name for name, one in zip(SIDES, settings, strict=True)
              if isinstance(one, dict) and one.get("seed_kept") is False]
+    extended = [f"the {name} was extended after {count} trial{'s' * (count > 1)}"
+                for name, run in zip(SIDES, runs, strict=True) for count in run.side.description.get("extended", [])]
     return [
-        *note_of("other_servers", "the two runs had other servers", servers if served[0] != served[1] else "",
+        *note_of("other_servers", "the two runs had other servers",
+                 " and ".join(map(listed, servers)) if servers[0] != servers[1] else "",
                  "record both with one server: other versions and processors give other answers to the same seed"),
         *note_of("seeds_in_name_only", "trials share their seed in name only: the server promises nothing for it, or "
                  "was sent none", " and ".join(loose), "take pairs of trials as independent"),
         *note_of("extended", "trials were added to a finished run", "; ".join(extended),
-                 "where the first result was looked at, this is a second look: declare it")]
-
-
-def _served_note(runs: Sequence[_Run]) -> list[dict[str, str]]:
-    """Return a note where more answered under the name of one model than one model, or fingerprint."""
-    models = [run.manifest["system"].get("model") for run in runs]
-    several = max(len(run.served) for run in runs) > 1 or (
-        models[0] == models[1] and len(set.union(*(run.served for run in runs))) > 1)
-    which = " and ".join(listed(sorted(run.served)) or "none" for run in runs)
-    return note_of("other_models_served", "by the server's own word several models or fingerprints answered for one",
-                   which if several else "", "record both again: what answers changed under way, or between the two")
+                 "where the first result was looked at, this is a second look: declare it"),
+        *note_of("other_models_served", "by the server's own word several models or fingerprints answered for one",
+                 " and ".join(listed(names) or "none" for names in answered) if changed else "",
+                 "record both again: what answers changed under way, or between the two")]
 
 
 def _other_load(runs: Sequence[_Run]) -> str | None:
     """Return why two runs' latencies do not compare: other workers, or the same weights at another speed."""
-    workers, weights = zip(*((run.manifest.get("workers"), str(run.manifest["system"].get("model")).rpartition("@")[2])
-                             for run in runs), strict=True)
+    workers = [run.manifest.get("workers") for run in runs]
+    weights = [str(run.manifest["system"].get("model")).rpartition("@")[2] for run in runs]
+    times = [run.token_s for run in runs if run.token_s is not None]
     if workers[0] != workers[1] and None not in workers:
         return f"recorded with {workers[0]} and {workers[1]} workers"
-    times = [run.token_s for run in runs if run.token_s is not None]
-    if weights[0] != weights[1] or len(times) < 2 or max(times) <= 1.1 * min(times):
-        return None
-    return (f"the same weights took {min(times):.3g} s a token in one run and {max(times):.3g} s in the other: another "
-            "load")
+    if weights[0] == weights[1] and len(times) == 2 and max(times) > 1.1 * min(times):
+        return (f"the same weights took {min(times):.3g} s a token in one run and {max(times):.3g} s in the other: "
+                "another load")
+    return None
 
 
 # === What is missing, and what pairs ===
@@ -312,14 +305,13 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         return pair, []
     if policy == "refuse":
         gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
-        if not any(map(operator.and_, *(map(bool, side.trials) for side in pair.sides))):
-            gaps += "; no case is on both sides: name cases alike on both (convert.py: --id FIELD)"
-        raise RunError(f"{gaps}: record them, or choose with --missing: drop leaves them out, zero counts them as 0")
+        raise RunError(f"{gaps}: record them, name cases alike on both sides (convert.py: --id FIELD), or choose with "
+                       "--missing: drop leaves them out, zero counts them as 0")
     if policy == "zero" and not low <= 0 <= high:
         raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
-    if policy == "zero":
-        least = [min(1, len(case)) for case in pair.baseline.trials]  # what it never ran says nothing of loss or gain
-        scored = [[_filled(trials, 0, least[i]) for i, trials in enumerate(side.trials)] for side in pair.sides]
+    if policy == "zero":  # a case that the baseline never ran says nothing of loss or gain
+        scored = [[_filled(trials, 0, min(1, len(before)))
+                   for trials, before in zip(side.trials, pair.baseline.trials, strict=True)] for side in pair.sides]
     else:
         scored = [[[trial for trial in trials if trial.score is not None] for trials in side.trials]
                   for side in pair.sides]
@@ -330,8 +322,7 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     both = [i for i in range(len(pair.cases)) if scored[0][i] and scored[1][i]]
     if not both:
         raise RunError(f"{gaps}: no case has a score on both sides; record both on the same cases")
-    sides = [side._replace(trials=[trials[i] for i in both]) for side, trials in zip(pair.sides, scored, strict=True)]
-    return pair._replace(cases=[pair.cases[i] for i in both], baseline=sides[0], candidate=sides[1]), excluded
+    return _with_trials(pair, both, scored), excluded
 
 
 def filled(pair: Pair, for_candidate: bool) -> Pair:
@@ -341,28 +332,37 @@ def filled(pair: Pair, for_candidate: bool) -> Pair:
     candidate lacks. A case that the baseline lacks is left out.
     """
     low, high = pair.score_range
-    there = {i: len(trials) for i, trials in enumerate(pair.baseline.trials) if trials}
     scores = (low, high) if for_candidate else (high, low)
-    sides = [side._replace(trials=[_filled(side.trials[i], score, least) for i, least in there.items()])
-             for side, score in zip(pair.sides, scores, strict=True)]
-    return pair._replace(cases=[pair.cases[i] for i in there], baseline=sides[0], candidate=sides[1])
+    there = pair.baseline.trials
+    trials = [[_filled(case, score, len(before)) for case, before in zip(side.trials, there, strict=True)]
+              for side, score in zip(pair.sides, scores, strict=True)]
+    return _with_trials(pair, [i for i, before in enumerate(there) if before], trials)
+
+
+def _with_trials(pair: Pair, cases: Sequence[int], trials: Sequence[Sequence[list[Trial]]]) -> Pair:
+    """Return a Pair of some cases, with the trials by side and case in place of its own."""
+    baseline, candidate = (side._replace(trials=[of_side[i] for i in cases])
+                           for side, of_side in zip(pair.sides, trials, strict=True))
+    return pair._replace(cases=[pair.cases[i] for i in cases], baseline=baseline, candidate=candidate)
 
 
 def _filled(trials: list[Trial], score: Score, least: int) -> list[Trial]:
     """Return trials with this score where they have none, and with more of it where they are fewer than the least."""
-    absent = Trial(None, score, ABSENT)
-    return [trial._replace(score=score) if trial.score is None else trial for trial in trials] + (
-        [absent] * (least - len(trials)))
+    absent = [Trial(None, score, ABSENT)] * (least - len(trials))
+    return [trial._replace(score=score) if trial.score is None else trial for trial in trials] + absent
 
 
 def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> list[str]:
     """Return what a side lacks, in words: cases without a trial, trials without a score."""
+    gaps, who = [], f"the {name} {side.description['name']!r:.60}"
     absent = [case.id for case, trials in zip(cases, side.trials, strict=True) if not trials]
     unscored = [f"{case.id} seed {trial.seed}: {trial.reason}"
                 for case, trials in zip(cases, side.trials, strict=True) for trial in trials if trial.score is None]
-    who = f"the {name} {side.description['name']!r:.60}"
-    return ([f"{who} lacks {len(absent)} of {len(cases)} cases ({listed(absent)})"] if absent else []) + (
-        [f"{who} has no score in {len(unscored)} of its trials ({listed(unscored)})"] if unscored else [])
+    if absent:
+        gaps.append(f"{who} lacks {len(absent)} of {len(cases)} cases ({listed(absent)})")
+    if unscored:
+        gaps.append(f"{who} has no score in {len(unscored)} of its trials ({listed(unscored)})")
+    return gaps
 
 
 def uneven_trials(pair: Pair) -> list[dict[str, Any]]:
@@ -370,10 +370,10 @@ def uneven_trials(pair: Pair) -> list[dict[str, Any]]:
 
     Empty where every case has the same number of trials on both sides.
     """
-    counts = [tuple(len(side.trials[i]) for side in pair.sides) for i in range(len(pair.cases))]
-    common = Counter(count for both in counts for count in both).most_common(1)[0][0]
-    return [{"case_id": case.id, **dict(zip(SIDES, both, strict=True))}
-            for case, both in zip(pair.cases, counts, strict=True) if both != (common, common)]
+    counts = [[len(trials) for trials in side.trials] for side in pair.sides]
+    [(common, _)] = Counter(itertools.chain.from_iterable(zip(*counts, strict=True))).most_common(1)
+    return [{"case_id": case.id, "baseline": before, "candidate": after}
+            for case, before, after in zip(pair.cases, *counts, strict=True) if not before == after == common]
 
 
 def unpaired_reason(pair: Pair) -> str | None:
@@ -385,9 +385,7 @@ def unpaired_reason(pair: Pair) -> str | None:
         if any(trial.reason == ABSENT for trials in sides for trial in trials):
             return f"case {case.id!r:.60} stands on one side only"
         if left != right:
-            what = f"{len(left)} trials and {len(right)}" if len(left) != len(right) else (
-                f"seeds {listed(left)} and {listed(right)}")
-            return f"case {case.id!r:.60} has {what} (baseline and candidate)"
+            return f"case {case.id!r:.60} has seeds {listed(left)} and {listed(right)} (baseline and candidate)"
     return None
 
 
@@ -402,8 +400,7 @@ def trial_numbers(side: Side) -> list[Sequence[int]]:
     shared = len(known) < min(sum(map(len, seeds)), 2 * max(map(len, kinds)))
     if len(kinds) == 1 or None in known or not shared:
         return [range(len(case)) for case in seeds]
-    in_order = sorted(known, key=lambda seed: (isinstance(seed, str), seed))
-    numbers = {seed: number for number, seed in enumerate(in_order)}
+    numbers = {seed: number for number, seed in enumerate(sorted(known, key=seed_order))}
     return [[numbers[seed] for seed in case] for case in seeds]
 
 
@@ -442,10 +439,11 @@ def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str]
         for tag, value in case.tags:
             members.setdefault((tag, value), []).append(i)
             values.setdefault(tag, {}).setdefault(i, []).append(value)
-    if absent := [tag for tag in chosen if tag not in values]:
-        raise RunError(f"no case has a tag {absent[0]!r:.60}; choose with --tag one of: "
-                       f"{listed(sorted(values), 20) or 'none'}")
+    for tag in chosen:
+        if tag not in values:
+            raise RunError(f"no case has a tag {tag!r:.60}; choose with --tag one of: "
+                           f"{listed(sorted(values), 20) or 'none'}")
     kept = chosen or [tag for tag in values if repeats(values[tag].values())]
     note = note_of("tags_set_aside", f"tags of over {MOST_VALUES} values, or of values that hardly repeat: no slices",
-                 "" if chosen else listed(sorted(values.keys() - set(kept)), 20), "choose such a tag with --tag NAME")
+                   "" if chosen else listed(sorted(values.keys() - set(kept)), 20), "choose such a tag with --tag NAME")
     return {key: tuple(members[key]) for key in sorted(members) if key[0] in kept}, note

@@ -507,8 +507,9 @@ class InspectTest(ConvertTest):
         for sample, message in (
                 ({"id": None, "epoch": 1}, "'None', epoch 1: id is None, not text or a whole number; correct the file"),
                 ({"id": True, "epoch": 1}, "'True', epoch 1: id is True, not text or a whole number; correct the file"),
-                ({"id": " ", "epoch": 1}, "' ', epoch 1: no task_id; name the case and the system"),
-                ({"id": "\ud800", "epoch": 1}, "'\\ud800', epoch 1: task_id '\\ud800' holds half a character (a lone "
+                ({"id": " ", "epoch": 1}, "' ', epoch 1: task_id ' ' is no name; name the case and the system, as "
+                 "convert.py table does"),
+                ({"id": "\ud800", "epoch": 1}, "'\\ud800', epoch 1: '\\ud800' holds half a character (a lone "
                  "surrogate), which no file can carry; write the whole character"),
                 ({"id": 1, "epoch": "1"}, "'1', epoch 1: epoch is '1', not a whole number; correct the file"),
                 ({"id": 1, "epoch": 1, "scores": []},

@@ -64,9 +64,9 @@ def format_line(comparison: dict[str, Any]) -> str:
     """Return the comparison in one line: the difference, its interval by case, the cases by direction."""
     overall, places = comparison["overall"], _places(comparison)
     change, low, high = (f"{value:+.{places}f}" for value in (overall["difference"], *overall["interval_95"]))
-    return (f"difference {change} (95% interval {low} to {high}) over {overall['cases']} "
-            f"case{'s' * (overall['cases'] != 1)}; better {overall['better']}, worse {overall['worse']}, "
-            f"same {overall['same']}")
+    cases = "1 case" if overall["cases"] == 1 else f"{overall['cases']} cases"
+    return (f"difference {change} (95% interval {low} to {high}) over {cases}; better {overall['better']}, "
+            f"worse {overall['worse']}, same {overall['same']}")
 
 
 def verdict_lines(comparison: dict[str, Any]) -> list[str]:
@@ -74,7 +74,8 @@ def verdict_lines(comparison: dict[str, Any]) -> list[str]:
     decision, places = comparison["decision"], _places(comparison)
     unit, groups, ends, met = (decision[key] for key in ("unit", "groups", "interval", "gate_met"))
     span = " to ".join(f"{end:+.{places}f}" for end in ends) if ends else "no interval"
-    verdict = f"verdict: {decision['verdict']}; by {unit} {span} ({groups} {unit}{'s' * (groups != 1)})"
+    counted = f"1 {unit}" if groups == 1 else f"{groups} {unit}s"
+    verdict = f"verdict: {decision['verdict']}; by {unit} {span} ({counted})"
     if met is None:
         why = decision["reason"] and (decision["margin"] or not ends)
         return [f"{verdict}; {decision['reason']}" if why else verdict]

@@ -171,8 +171,6 @@ def _in_range(value: int | float, low: Score, high: Score) -> Score:
 def _seed(seed: object) -> int | str | None:
     if type(seed) is int:
         return seed
-    if not isinstance(seed, str | None):
-        raise RunError(f"seed {seed!r:.60} is not a whole number or text; correct the line")
     text = _text(seed, "seed")
     # A CSV file knows only text, so "3" is the seed 3. The length keeps int() within what it takes.
     return int(text) if re.fullmatch("0|-?[1-9][0-9]{0,99}", text) else text or None
@@ -266,7 +264,7 @@ def _told_apart(*facts: Any) -> list[str]:
     pairs = enumerate(zip(*texts, strict=False))
     start = max(0, next((i for i, (here, there) in pairs if here != there), min(map(len, texts))) - 20)
     written = ascii if len(set(map(_looks, texts))) == 1 else repr
-    return ["…" * (start > 0) + written(text[start:start + 40]) for text in texts]
+    return [("…" if start else "") + written(text[start:start + 40]) for text in texts]
 
 
 def _looks(text: str) -> str:

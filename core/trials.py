@@ -180,26 +180,25 @@ def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Se
     name and value, unless both are sound and were measured alike: case set, task, graders, splits, number of trials,
     the seed of every trial.
     """
-    records, manifests, runs = iter(records), list[dict[str, Any]](), list[_Run]()
+    records, runs = iter(records), list[_Run]()
     for name in names:
         record = next(records)
-        manifests.append(harness.check_manifest(record, name, case_set))
-        if len(manifests) == 2:
-            harness.refuse_unlike_manifests(manifests, names)
-        runs.append(_run(record, manifests[-1], name, case_set))
+        manifest = harness.check_manifest(record, name, case_set)
+        if runs:
+            harness.refuse_unlike_manifests([runs[0].manifest, manifest], names)
+        runs.append(_run(record, manifest, name, case_set))
         del record
     baseline, candidate = (run.side for run in runs)
     cases = [ComparedCase(case.id, case.tags.get("source"), tuple(sorted(
         (tag, value) for tag, value in case.tags.items() if tag != "source")), case.input, case.expected)
-        for case in case_set.of(manifests[0]["splits"])]
-    for case, *both in zip(cases, baseline.trials, candidate.trials, strict=True):
-        for number, (one, other) in enumerate(zip(*both, strict=True), start=1):
-            if one.seed != other.seed:
-                raise RunError(f"case {case.id!r} trial {number} has seed {one.seed} in {names[0]} and {other.seed} in "
-                               f"{names[1]}; record both with the same seeds")
+        for case in case_set.of(runs[0].manifest["splits"])]
     notes = seed_note((baseline, candidate)) + _record_notes(runs)
-    return Pair(cases, baseline, candidate, (0, 1), {"name": case_set.name, "sha256": case_set.sha256}, notes,
-                manifests, _other_load(runs))
+    pair = Pair(cases, baseline, candidate, (0, 1), {"name": case_set.name, "sha256": case_set.sha256}, notes,
+                [run.manifest for run in runs], _other_load(runs))
+    unpaired = unpaired_reason(pair)
+    if unpaired:
+        raise RunError(f"{names[0]} and {names[1]}: {unpaired}; record both with the same seeds")
+    return pair
 
 
 def _run(record: dict[str, Any], manifest: dict[str, Any], name: str, case_set: CaseSet) -> _Run:
@@ -315,14 +314,13 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     else:
         scored = [[[trial for trial in trials if trial.score is not None] for trials in side.trials]
                   for side in pair.sides]
-    excluded = [{"case_id": case.id, "side": name,
-                 "reason": listed(dict.fromkeys(trial.reason for trial in side.trials[i])) or "no trial"}
-                for i, case in enumerate(pair.cases)
-                for name, side, kept in zip(SIDES, pair.sides, scored, strict=True) if not kept[i]]
-    both = [i for i in range(len(pair.cases)) if scored[0][i] and scored[1][i]]
-    if not both:
+    kept = _with_trials(pair, scored)
+    if not kept.cases:
         raise RunError(f"{gaps}: no case has a score on both sides; record both on the same cases")
-    return _with_trials(pair, both, scored), excluded
+    return kept, [{"case_id": case.id, "side": name,
+                   "reason": listed(dict.fromkeys(trial.reason for trial in side.trials[i])) or "no trial"}
+                  for i, case in enumerate(pair.cases)
+                  for name, side, trials in zip(SIDES, pair.sides, scored, strict=True) if not trials[i]]
 
 
 def filled(pair: Pair, for_candidate: bool) -> Pair:
@@ -333,17 +331,17 @@ def filled(pair: Pair, for_candidate: bool) -> Pair:
     """
     low, high = pair.score_range
     scores = (low, high) if for_candidate else (high, low)
-    there = pair.baseline.trials
-    trials = [[_filled(case, score, len(before)) for case, before in zip(side.trials, there, strict=True)]
-              for side, score in zip(pair.sides, scores, strict=True)]
-    return _with_trials(pair, [i for i, before in enumerate(there) if before], trials)
+    return _with_trials(pair, [
+        [_filled(trials, score, len(before)) for trials, before in zip(side.trials, pair.baseline.trials, strict=True)]
+        for side, score in zip(pair.sides, scores, strict=True)])
 
 
-def _with_trials(pair: Pair, cases: Sequence[int], trials: Sequence[Sequence[list[Trial]]]) -> Pair:
-    """Return a Pair of some cases, with the trials by side and case in place of its own."""
-    baseline, candidate = (side._replace(trials=[of_side[i] for i in cases])
+def _with_trials(pair: Pair, trials: Sequence[Sequence[list[Trial]]]) -> Pair:
+    """Return a Pair with these trials, by side and case, of the cases that have some on both sides."""
+    both = [i for i, sides in enumerate(zip(*trials, strict=True)) if all(sides)]
+    baseline, candidate = (side._replace(trials=[of_side[i] for i in both])
                            for side, of_side in zip(pair.sides, trials, strict=True))
-    return pair._replace(cases=[pair.cases[i] for i in cases], baseline=baseline, candidate=candidate)
+    return pair._replace(cases=[pair.cases[i] for i in both], baseline=baseline, candidate=candidate)
 
 
 def _filled(trials: list[Trial], score: Score, least: int) -> list[Trial]:

@@ -1144,7 +1144,8 @@ class CompareTest(FolderTest):
         self.candidate["results"][3]["seed"] = 7
         self.refuse("two.json: result 4: case 'b' trial 2 has seed 7, not seed 1002; it was changed")
         self.candidate["results"][3]["seed"] = None
-        self.refuse("has seed 1002 in one.json and None in two.json")
+        self.refuse("one.json and two.json: case 'b' has seeds 1001, 1002 and 1001, None (baseline and candidate); "
+                    "record both with the same seeds")
 
     def test_a_record_that_does_not_hold_together_on_either_side(self):
         self.candidate["results"][0]["verdict"] = "fail"

@@ -29,7 +29,7 @@ from core.trials import (
     score_places, seed_note, seed_order)
 from harness import SYSTEM_FIELDS
 
-FACTS = ("cluster", "tags", "input", "input_sha256")  # what a row says of its case, not of its trial
+INPUTS = ("input", "input_sha256")
 UNEXPLAINED = "null score without an error"
 REASON_LENGTH = 60  # characters: reasons are counted by their text, and no stack trace comes twice
 
@@ -39,12 +39,12 @@ class RowTwice(RunError):
 
 
 class Row(NamedTuple):
-    """A row of a trial log that keeps its rules. Of FACTS, None is one that the row does not state."""
+    """A row of a trial log that keeps its rules."""
 
     id: str
     id_is_number: bool
     config: str
-    facts: tuple[Any, ...]
+    facts: dict[str, Any]  # what it states of its case, not of its trial: cluster, tags, input, input_sha256
     trial: Trial
 
 
@@ -88,12 +88,13 @@ def _row(row: object, score_range: tuple[Score, Score]) -> Row:
     reason = _reason(row.get("error"))
     score = None if reason else _score(row.get("score", "missing"), score_range)
     measures = Measures(*[_measure(row.get(name), name) for name in MEASURES])
-    facts = (_text(row.get("cluster"), "cluster").strip() or None, _tags(row.get("tags")),
-             kept_text(row.get("input")) or None, _text(row.get("input_sha256"), "input_sha256") or None)
+    facts = {"cluster": _text(row.get("cluster"), "cluster").strip(), "tags": _tags(row.get("tags")),
+             "input": kept_text(row.get("input")), "input_sha256": _text(row.get("input_sha256"), "input_sha256")}
     trial = Trial(_seed(row.get("seed")), score, reason or (UNEXPLAINED if score is None else None),
                   kept_text(row.get("output")), measures, _text(row.get("ts"), "ts") or None,
                   kept_text(_text(row.get("explanation"), "explanation") or None))
-    return Row(task_id, numbered, config, facts, trial)
+    stated = {field: fact for field, fact in facts.items() if fact not in (None, "")}
+    return Row(task_id, numbered, config, stated, trial)
 
 
 def _name(row: dict[str, Any], field: str) -> str:
@@ -190,14 +191,8 @@ def _tags(tags: object) -> tuple[tuple[str, str], ...] | None:
         return None
     if not isinstance(tags, dict):
         raise RunError(f'tags {tags!r:.60} is not an object; write {{"tag": "value"}}')
-    return _sorted_tags(tuple([(tag, value if isinstance(value, str) else _text(value, f"tag {tag!r:.60}"))
-                               for tag, values in tags.items()
-                               for value in (values if isinstance(values, list) else [values])]))
-
-
-@functools.lru_cache(maxsize=4096)  # the rows of a case repeat its tags
-def _sorted_tags(tags: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    pairs = {(_text(tag, "tag").strip(), _text(value, "tag value").strip()) for tag, value in tags}
+    pairs = {(_text(tag, "tag").strip(), _text(value, "tag value").strip()) for tag, values in tags.items()
+             for value in (values if isinstance(values, list) else [values])}
     return tuple(sorted((tag, value) for tag, value in pairs if tag and value))
 
 
@@ -207,15 +202,15 @@ def _sorted_tags(tags: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
 class Known:
     """What the rows so far say: where each row is, and what was stated first of each case.
 
-    A side is a name of the caller's for those rows that are one run. A row that leaves out one of FACTS, or has null,
-    says nothing of it and agrees with all; tags are stated whole, and {} states that there are none.
+    A side is a name of the caller's for those rows that are one run. A row that leaves out a fact of its case, or has
+    null, says nothing of it and agrees with all; tags are stated whole, and {} states that there are none.
     """
 
     def __init__(self, ignore_input: bool = False):
-        self.ignore_input = ignore_input
+        self.ignored = INPUTS if ignore_input else ()
         self.places: dict[tuple[str, str, int | str | None], str] = {}  # by side, case id and seed
         self.kinds: dict[tuple[str, str, bool], str] = {}  # by side, case id and whether it is a number: a first place
-        self.facts: dict[str, dict[tuple[Any, ...], str]] = {}  # of a case, what rows state, each with a first place
+        self.facts: dict[tuple[str, str], tuple[Any, str]] = {}  # by case id and field: a statement, and its place
 
     def check(self, side: str, row: Row, where: str) -> None:
         """Raise RowTwice for a row of a side that is there, RunError for one that contradicts another of its case.
@@ -231,31 +226,26 @@ class Known:
         if place:
             raise RunError(f"{where}: of task_id {row.id!r:.60} here and at {place} one is a number and one is text; "
                            "write one case one way, and give two cases two names")
-        for stated, place in self.facts.get(row.id, {}).items():
-            for field, fact, other in zip(FACTS, self._compared(row), stated, strict=True):
-                if fact != other and None not in (fact, other):
-                    here, there = _told_apart(fact, other)
-                    raise RunError(
-                        f"{where}: case {row.id!r:.60} has {field} {here} here and {there} at {place}; give all rows "
-                        "of a case the same, and two cases two names (--ignore-input pairs by task_id alone where "
-                        "inputs differ on purpose, as with the prompt in them, and then swapped ids pass unseen)")
+        for field, fact in row.facts.items():
+            other, place = self.facts.get((row.id, field), (fact, ""))
+            if fact != other and field not in self.ignored:
+                here, there = _told_apart(fact, other)
+                raise RunError(
+                    f"{where}: case {row.id!r:.60} has {field} {here} here and {there} at {place}; give all rows of a "
+                    "case the same, and two cases two names (--ignore-input pairs by task_id alone where inputs differ "
+                    "on purpose, as with the prompt in them, and then swapped ids pass unseen)")
 
     def add(self, side: str, row: Row, where: str, place: str) -> None:
         """Take in a row of a side, which is found at a place, unless check() refuses it."""
         self.check(side, row, where)
         self.places[side, row.id, row.trial.seed] = place
         self.kinds.setdefault((side, row.id, row.id_is_number), place)
-        facts = self._compared(row)
-        self.facts.setdefault(row.id, {}).setdefault(facts, place)
-
-    def _compared(self, row: Row) -> tuple[Any, ...]:
-        """Return the facts of a row that must agree: with ignore_input no inputs but those of the case's first row."""
-        return (*row.facts[:2], None, None) if self.ignore_input and row.id in self.facts else row.facts
+        for field, fact in row.facts.items():
+            self.facts.setdefault((row.id, field), (fact, place))
 
     def fact(self, case_id: str, field: str) -> Any:
         """Return what is stated of a case; None where no row states it."""
-        stated = [facts[FACTS.index(field)] for facts in self.facts[case_id]]
-        return next((fact for fact in stated if fact is not None), None)
+        return self.facts.get((case_id, field), (None, ""))[0]
 
 
 def _told_apart(*facts: Any) -> list[str]:
@@ -384,7 +374,8 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
                        "repair the file, compare the whole rows with --skip-broken-lines, or make rows of JSON over "
                        "several lines with convert.py table")
     cases = [ComparedCase(case_id, rows.known.fact(case_id, "cluster"), rows.known.fact(case_id, "tags") or (),
-                          rows.known.fact(case_id, "input")) for case_id in sorted(rows.known.facts)]
+                          rows.known.fact(case_id, "input"))
+             for case_id in sorted(set[str]().union(*rows.trials.values()))]
     for side, name in names.items():
         if not rows.trials[side]:
             raise RunError(f"no row of the {side} {name!r:.60} in its files; give the one with it as --trials {side}="

@@ -155,16 +155,15 @@ class OneRowTest(unittest.TestCase):
                 ({"lang": ["fr", "en", None, "en", ""]}, [("lang", "en"), ("lang", "fr")]),
                 ({" lang": " en "}, [("lang", "en")]), ({"b": "1", "a": "2"}, [("a", "2"), ("b", "1")]),
                 ({"a": None, "b": "", "c": " ", "": "x", "d": []}, [])):
-            self.assertEqual(self.row(tags=given).facts[1], tuple(pairs))
-        self.assertIsNone(self.row(tags=None).facts[1])
-        self.assertIsNone(self.row().facts[1])
+            self.assertEqual(self.row(tags=given).facts["tags"], tuple(pairs))
+        self.assertEqual((self.row(tags=None).facts, self.row().facts), ({}, {}))
 
     def test_tags_of_another_kind_are_refused(self):
         for tags in ({"lang": {"a": 1}}, {"lang": [["en"]]}, {"lang": [{}]}, ["en"], "en", 5, True):
             self.assertIn("tag", self.refused(tags=tags))
 
     def test_cluster_and_time_are_text_or_the_text_of_a_number(self):
-        self.assertEqual([self.row(cluster=c).facts[0] for c in ("s1", " s1", 7, 7.0, True, None, "", ...)],
+        self.assertEqual([self.row(cluster=c).facts.get("cluster") for c in ("s1", " s1", 7, 7.0, True, None, "", ...)],
                          ["s1", "s1", "7", "7", "true", None, None, None])
         self.assertEqual([self.row(ts=at).trial.at for at in ("2024-01-01", 1700000000.5, None)],
                          ["2024-01-01", "1700000000.5", None])
@@ -193,11 +192,11 @@ class OneRowTest(unittest.TestCase):
                                      ({"text": "l\n"}, "l\n", "l\n"),
                                      (0.5, "0.5", "0.5"), ("\ud800", "\ud800", "\ud800")):
             row = self.row(input=given, output=given)
-            self.assertEqual((row.facts[2], row.trial.output), (asked, output))
+            self.assertEqual((row.facts.get("input"), row.trial.output), (asked, output))
         long = "x" * trials.KEPT_LENGTH
         for one, other in ((long + "1", long + "2"), ([long, 1], [long, 2]), (long + "\ud800", long + "\ud801")):
             rows = [self.row(input=value, output=value) for value in (one, other)]
-            self.assertEqual(len({(row.facts[2], row.trial.output) for row in rows}), 2)
+            self.assertEqual(len({(row.facts["input"], row.trial.output) for row in rows}), 2)
             self.assertLess(len(rows[0].trial.output), trials.KEPT_LENGTH + 120)
         self.assertEqual(self.row(output=long).trial.output, long)
 

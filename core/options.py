@@ -62,7 +62,8 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     plan = None if words["plan"] is None else Fraction(_number("plan", words["plan"]))
     _require(plan is None or plan > 0, "--plan is above 0")
     must_pass = [tuple(part.strip() for part in text.partition("=")[::2]) for text in words["must_pass"]]
-    _require(all(map(all, must_pass)), f"--must-pass {', '.join(words['must_pass'])}: give TAG=VALUE")
+    _require(all(tag and value for tag, value in must_pass),
+             f"--must-pass {', '.join(words['must_pass'])}: give TAG=VALUE")
     _require(re.fullmatch("[2-9]|[1-9][0-9]{1,5}", among or "2"),
              f"--among {among}: give the number of candidates, 2 or more")
     _require(re.fullmatch("-?[0-9]{1,40}", seed), f"--seed {seed}: give a whole number")
@@ -79,9 +80,9 @@ def _require(kept: object, rule: str) -> None:
 def _is_option(name: str, value: Any) -> bool:
     """Tell whether there is such an option and its value, which may come from a file, is of the kind of its default."""
     default = DEFAULTS.get(name, 0)
+    of_kind = isinstance(value, str | None) if default is None else isinstance(value, type(default))
     texts = value if isinstance(value, list) else []
-    return (isinstance(value, str | None if default is None else type(default)) and value in CHOICES.get(name, [value])
-            and all(isinstance(text, str) for text in texts))
+    return of_kind and all(isinstance(text, str) for text in texts) and value in CHOICES.get(name, [value])
 
 
 def _look(text: str | None) -> tuple[int, int] | None:

@@ -187,7 +187,7 @@ def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Se
         if runs:
             harness.refuse_unlike_manifests([runs[0].manifest, manifest], names)
         runs.append(_run(record, manifest, name, case_set))
-        del record
+        del record  # before the next one is made
     baseline, candidate = (run.side for run in runs)
     cases = [ComparedCase(case.id, case.tags.get("source"), tuple(sorted(
         (tag, value) for tag, value in case.tags.items() if tag != "source")), case.input, case.expected)

@@ -312,7 +312,7 @@ class RefusalTest(unittest.TestCase):
                 (lambda rows: rows.pop(2), "candidate", "'b' trial 1", "missing"),
                 (lambda rows: rows.__delitem__(slice(2, 4)), "candidate", "'b' trial 1", "missing"),
                 (lambda rows: rows.append(rows[0]), "candidate", "'a' trial 1", "twice"),
-                (lambda rows: rows[3].update(seed=7), "'b'", "seeds 1001, 1002", "7"),
+                (lambda rows: rows[3].update(seed=7), "'b' trial 2", "seed 1002", "7"),
                 (lambda rows: rows[0].update(verdict="fail"), "candidate", "result 1", "verdict 'fail'", "'pass'")):
             self.assert_refused(lambda record, change=change: change(record["results"]), *words)
 

@@ -33,7 +33,7 @@ from typing import Any
 
 from core import decide, files, trial_logs, trials
 import harness
-from core.figures import compare_pair
+from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
 from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options
 from core.trials import Pair
@@ -181,6 +181,10 @@ def first_difference(saved: Any, fresh: Any, place: str = "") -> str:
 def check(args: argparse.Namespace) -> int:
     """Say whether a comparison comes out of what it names again, its tool_version set aside; raise RunError if not."""
     saved = files.expect("a comparison", files.read_bytes(args.check), args.check, "make one with compare.py --out")
+    version = saved["comparison_version"]
+    if version != COMPARISON_VERSION:
+        raise files.RunError(f"{args.check}: comparison_version {version!r:.60}, and this tool makes "
+                             f"{COMPARISON_VERSION!r}; check it with the version that made it")
     try:
         options = parse_options(saved["options"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -782,7 +782,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((once["decision"]["claims"], found["decision"]["claims"]), (["better"], []))
         _, stderr, found = self.compared(log, "--look", "1/5", "--among", "100")
         self.assertEqual((found["decision"]["among"], found["decision"]["interval"]), (100, None))
-        self.assertIn("a claim takes at least 26 sources, and there are 24", stderr)
+        self.assertIn("a claim takes at least 26 sources, not 24", stderr)
         self.assertIn("too few for the level that was declared with --look or --among", stderr)
 
     def test_digits_follow_the_score_range(self):

@@ -14,7 +14,7 @@ import math
 import operator
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -28,20 +28,26 @@ from core.trials import SIDES, Pair, Side, Trial, trial_numbers
 LUCK_TRIALS = 4                # fewer show too little of whether trials of different cases move together
 LUCK_RATIO, LUCK_P = 2, 0.01   # beyond, they do
 NOTHING_DECLARED = Limits()
-NOT_THERE = ...                # the answer of a trial that a case lacks
 ALIKE_BY_CHANCE = 0.05         # pairs of trial numbers expected to agree everywhere; fewer, and agreeing is no chance
+
+
+def scores_of(pair: Pair) -> list[Scores]:
+    """Return the scores of each side, by case and trial, after the missing policy."""
+    return [[[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides]
 
 
 # === One case ===
 
-def pass_counts(baseline: Scores, candidate: Scores) -> list[tuple[int, int, int, int]] | None:
+Passes = tuple[int, int, int, int]     # of a case: passes of the baseline, its trials, passes of the candidate, trials
+
+
+def pass_counts(baseline: Scores, candidate: Scores) -> list[Passes] | None:
     """Return (baseline passes, trials, candidate passes, trials) of each case; None if a score is neither 0 nor 1."""
     if any(score not in (0, 1) for side in (baseline, candidate) for scores in side for score in scores):
         return None
     return [(int(sum(b)), len(b), int(sum(c)), len(c)) for b, c in zip(baseline, candidate, strict=True)]
 
 
-@functools.lru_cache(maxsize=1024)
 def _deals(passes: int, in_baseline: int, in_candidate: int) -> tuple[int, Sequence[float]]:
     """Return the least passes that the candidate can be dealt, and the share of deals of each number from there on.
 
@@ -76,7 +82,7 @@ def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int,
                               if abs(c * trials_baseline - (passes - c) * trials_candidate) >= least))
 
 
-def changed_by_chance(passes: list[tuple[int, int, int, int]] | None) -> Record:
+def changed_by_chance(passes: list[Passes] | None) -> Record:
     """Return how many cases moved by at least 1, 2, ... trials, and how many would have by sampling alone.
 
     passes as pass_counts gives them. The list ends where nothing moved and nothing (to 4 places) was expected to;
@@ -86,28 +92,27 @@ def changed_by_chance(passes: list[tuple[int, int, int, int]] | None) -> Record:
     >>> changed_by_chance([(0, 1, 1, 1), (1, 1, 1, 1)])
     {'trials_moved': [{'at_least': 1, 'observed': 1, 'expected': 1.0}], 'reason': None, 'most_telling': None}
     """
+    found: Record = {"trials_moved": None, "reason": "scores are not pass or fail", "most_telling": None}
     if passes is None:
-        return {"trials_moved": None, "most_telling": None, "reason": "scores are not pass or fail"}
+        return found
     counts = {count for _, in_baseline, _, in_candidate in passes for count in (in_baseline, in_candidate)}
     if len(counts) > 1:
-        why = f"cases have {min(counts)} to {max(counts)} trials"
-        return {"trials_moved": None, "most_telling": None, "reason": why}
+        return found | {"reason": f"cases have {min(counts)} to {max(counts)} trials"}
     trials = counts.pop()
     moved, expected = Counter(abs(c - b) for b, _, c, _ in passes), [0.0] * (trials + 1)
     for total, cases in Counter(b + c for b, _, c, _ in passes).items():
         low, shares = _deals(total, trials, trials)
         for c, share in enumerate(shares, low):
             expected[abs(2 * c - total)] += cases * share
-    at_least = zip(*(list(itertools.accumulate(counts[:0:-1]))[::-1] for counts in (
-        [moved[by] for by in range(trials + 1)], expected)), strict=True)
-    rows = [{"at_least": least, "observed": observed, "expected": by_chance}
-            for least, (observed, by_chance) in enumerate(at_least, start=1) if observed or by_chance >= 0.00005]
-
-    def surprise(row: Record) -> float:
-        return float(abs(row["observed"] - row["expected"]) / math.sqrt(max(row["expected"], 1)))
-    telling = max(reversed(rows), key=surprise, default=None)
-    return {"trials_moved": rows, "reason": None,
-            "most_telling": telling["at_least"] if telling and surprise(telling) > 1e-9 else None}
+    rows, observed, by_chance, surprise = [], 0, 0.0, 1e-9
+    for least in range(trials, 0, -1):
+        observed, by_chance = observed + moved[least], by_chance + expected[least]
+        if observed or by_chance >= 0.00005:
+            rows.append({"at_least": least, "observed": observed, "expected": by_chance})
+            deviations = abs(observed - by_chance) / math.sqrt(max(by_chance, 1))
+            if deviations > surprise:
+                found["most_telling"], surprise = least, deviations
+    return found | {"trials_moved": rows[::-1], "reason": None}
 
 
 # === These very cases ===
@@ -126,13 +131,13 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     (5.0, True, 'trials of different cases move together, 5 times as much as independent cases would (p = 0.001817)')
     """
     sides = [_scores_of_all(side) for side in pair.sides]
-    trials = min(len(scores[0]) for scores in sides)
-    found: Record = {"trials": trials, "paired": paired} | dict.fromkeys(
+    found: Record = {"trials": min(len(scores[0]) for scores in sides), "paired": paired} | dict.fromkeys(
         ("ratio", "p_value", "baseline", "candidate")) | {"withheld": False, "reason": None}
-    if trials < LUCK_TRIALS:
-        one_seed = any(len({trial.seed for case in side.trials for trial in case}) < sum(map(len, side.trials))
-                       for side in pair.sides if len(side.trials) > 1)
-        return found | {"reason": "one seed for all cases: cannot be checked" if one_seed else None}
+    if found["trials"] < LUCK_TRIALS:
+        seeds = [[trial.seed for case in side.trials for trial in case] for side in pair.sides]
+        if len(pair.cases) > 1 and any(len(set(side)) < len(side) for side in seeds):
+            found["reason"] = "one seed for all cases: cannot be checked"
+        return found
     checked = found["baseline"], found["candidate"] = [_luck(scores) for scores in sides]
     if paired:
         checked = [_luck([tuple(map(operator.sub, *case)) for case in zip(*reversed(sides), strict=True)])]
@@ -186,7 +191,7 @@ def chi_squared_tail(value: float, df: int) -> float:
 class VeryCases(NamedTuple):
     """What sampling alone could have made of each case, ready to be asked of all of them or of a slice."""
     units: Sequence[list[int]]       # the differences of each case that could have had either sign, on one grid
-    passes: list[tuple[int, int, int, int]] | None     # instead of units where trials do not pair
+    passes: list[Passes] | None     # instead of units where trials do not pair
     variances: Sequence[float | None]      # of each case's difference, by sampling; None with a single trial
     reason: str | None               # why nothing can be said
 
@@ -198,40 +203,42 @@ def very_cases(pair: Pair, paired: bool, luck: Record) -> VeryCases:
     difference may have either sign. What is one draw is one unit: all trials of a case whose outputs are alike on both
     sides, and trial numbers that give the same answers in all cases.
     """
-    rows = [[[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides]
+    before, after = scores_of(pair)
     reason = luck["reason"] if luck["withheld"] else None
     if not paired:
-        passes = pass_counts(*rows)
-        variance = functools.cache(lambda case: _variance_of_mean([[score] for score in case]))
-        known = zip(*([variance(tuple(case)) for case in side] for side in rows), strict=True)
-        return VeryCases([], passes, [None if None in both else sum(both) for both in known],
+        passes = pass_counts(before, after)
+        known = [[_variance_of_mean(tuple((score,) for score in case)) for case in side] for side in (before, after)]
+        return VeryCases([], passes, [None if None in both else sum(both) for both in zip(*known, strict=True)],
                          reason or (None if passes else "trials do not pair, and scores are not pass or fail"))
-    alike, numbers, most = alike_trials(pair), trial_numbers(pair.baseline), math.lcm(*{len(case) for case in rows[0]})
-    whole = math.lcm(*{score.denominator for side in rows for case in side for score in case})
+    alike, most = alike_trials(pair), math.lcm(*{len(case) for case in before})
+    unit = math.lcm(*{score.denominator for side in (before, after) for case in side for score in case})
 
     @functools.cache                       # of thousands of cases most have the same few differences
     def chance_of(each: tuple[tuple[int, int], ...], one_draw: bool) -> tuple[list[int], float | None]:
         by_number = dict(each)
-        parts = [part for group in alike if (part := [by_number[number] for number in group if number in by_number])]
-        variance = _variance_of_mean(parts)
-        units = [sum(part) * most // len(each) for part in ([[*by_number.values()]] if one_draw else parts)]
-        return units, variance and variance / whole ** 2
+        draws = tuple(tuple(by_number[number] for number in group if number in by_number) for group in alike)
+        variance = _variance_of_mean(tuple(filter(None, draws)))
+        units = [sum(draw) * most // len(each) for draw in ([by_number.values()] if one_draw else filter(None, draws))]
+        return units, variance and variance / unit ** 2
 
-    found = [chance_of(tuple([(n, int((c - b) * whole)) for n, b, c in zip(of_case, before, after, strict=True)]),
-                       len(before) > 1 and all(map(_alike, outcomes)))
-             for of_case, before, after, *outcomes in zip(
-                 numbers, *rows, *(side.trials for side in pair.sides), strict=True)]
-    units, variances = zip(*found, strict=True)
+    units, variances = [], []
+    for numbers, old, new, *trials in zip(
+            trial_numbers(pair.baseline), before, after, *(side.trials for side in pair.sides), strict=True):
+        each = tuple((number, int((c - b) * unit)) for number, b, c in zip(numbers, old, new, strict=True))
+        found = chance_of(each, len(each) > 1 and all(map(_alike, trials)))
+        units.append(found[0])
+        variances.append(found[1])
     return VeryCases(units, None, variances, reason)
 
 
-def _variance_of_mean(parts: Sequence[Sequence[Number]]) -> float | None:
-    """Return the variance of the mean of all trials, where those of one part are one draw; None of a single draw."""
-    if len(parts) < 2:
+@functools.lru_cache(maxsize=4096)
+def _variance_of_mean(draws: tuple[tuple[Number, ...], ...]) -> float | None:
+    """Return the variance of the mean of all trials, where those of one draw are one chance; None of a single draw."""
+    if len(draws) < 2:
         return None
-    squares = _squares([sum(part) / len(part) for part in parts])
-    trials = sum(map(len, parts))
-    return squares / (len(parts) - 1) * sum(len(part) ** 2 for part in parts) / trials ** 2
+    squares = _squares([sum(draw) / len(draw) for draw in draws])
+    trials = sum(map(len, draws))
+    return squares / (len(draws) - 1) * sum(len(draw) ** 2 for draw in draws) / trials ** 2
 
 
 def _alike(trials: Sequence[Trial]) -> bool:
@@ -245,35 +252,32 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     An answer is the output where it is known, else the score. Numbers that agree because cases hardly vary stay apart:
     where more than ALIKE_BY_CHANCE pairs of numbers would agree everywhere if trials were independent.
     """
-    numbers = trial_numbers(pair.baseline)
-    trials = 1 + max(number for case in {tuple(case) for case in numbers} for number in case)
-    columns: list[list[Any]] = [[NOT_THERE] * 2 * len(numbers) for _ in range(trials)]
-    for at, side in enumerate(pair.sides):
-        for i, (of_case, case) in enumerate(zip(numbers, side.trials, strict=True)):
-            for number, trial in zip(of_case, case, strict=True):
-                columns[number][2 * i + at] = trial.score if trial.output is None else trial.output
-    lacking, groups = any(NOT_THERE in column for column in columns), dict[tuple[Any, ...], list[int]]()
-    for number, column in enumerate(columns):
-        like = [first for first, group in groups.items() if all(
-            all(map(_agree, column, columns[member])) for member in group)] if lacking else []
-        groups.setdefault(like[0] if like else tuple(column), []).append(number)
-    if len(groups) < trials:
-        answers = list(zip(*columns, strict=True))             # baseline and candidate of the first case, of the next
-        chances = map(_agreeing, answers[::2], answers[1::2])
-        if math.comb(trials, 2) * math.prod(chances) > ALIKE_BY_CHANCE:
-            return [[number] for number in range(trials)]
-    return list(groups.values())
+    def answer(trial: Trial) -> Any:
+        return trial.score if trial.output is None else trial.output
+
+    cases = [{number: (answer(b), answer(c)) for number, b, c in zip(*case, strict=True)}
+             for case in zip(trial_numbers(pair.baseline), *(side.trials for side in pair.sides), strict=True)]
+    numbers = sorted(set[int]().union(*cases))
+    if math.comb(len(numbers), 2) * math.prod(map(_agreeing, cases)) > ALIKE_BY_CHANCE:
+        return [[number] for number in numbers]
+
+    def agree(one: int, other: int) -> bool:
+        return all(case[one] == case[other] for case in cases if one in case and other in case)
+
+    groups: list[list[int]] = []
+    for number in numbers:
+        alike = next((group for group in groups if all(agree(number, other) for other in group)), None)
+        if alike:
+            alike.append(number)
+        else:
+            groups.append([number])
+    return groups
 
 
-def _agree(one: Any, other: Any) -> bool:
-    return one == other or one is NOT_THERE or other is NOT_THERE
-
-
-def _agreeing(before: Sequence[Any], after: Sequence[Any]) -> float:
+def _agreeing(answers: Mapping[int, Any]) -> float:
     """Return how many of the pairs of trials that a case has give the same answers on both sides; 1 where none does."""
-    there = Counter(both for both in zip(before, after, strict=True) if NOT_THERE not in both)
-    count = there.total()
-    return sum(n * (n - 1) for n in there.values()) / (count * (count - 1) or 1) or 1
+    count, alike = len(answers), Counter(answers.values())
+    return sum(n * (n - 1) for n in alike.values()) / (count * (count - 1) or 1) or 1
 
 
 def these_cases(sample: VeryCases, cases: Sequence[int], difference: Number) -> Record:
@@ -308,7 +312,7 @@ def these_cases(sample: VeryCases, cases: Sequence[int], difference: Number) -> 
     return found | {"interval_95": [difference - reach, difference + reach]}
 
 
-def _dealt(cases: Sequence[tuple[int, int, int, int]]) -> float:
+def _dealt(cases: Sequence[Passes]) -> float:
     """Return how often the sum of the cases' differences is at least as large when passes are dealt at random.
 
     Right to 1e-12, and that much is added.
@@ -341,21 +345,22 @@ def consistency(pair: Pair) -> Record:
     """
     counts = [[([trial.score for trial in case].count(pair.score_range[1]), len(case)) for case in side.trials]
               for side in pair.sides]
-    most = min(trials for side in counts for _, trials in side)
-    found: Record = {}
+    most, found = min(trials for side in counts for _, trials in side), dict[str, Any]()
     for name, side in zip(SIDES, counts, strict=True):
         powers = [0.0] * most
         for (passes, trials), cases in Counter(side).items():
-            one_more = ((passes - k) / (trials - k) for k in range(min(most, passes)))
-            for k, chance in enumerate(itertools.accumulate(one_more, operator.mul)):
+            chance = 1.0
+            for k in range(min(most, passes)):
+                chance *= (passes - k) / (trials - k)
                 powers[k] += chance * cases / len(side)
         always = sum(passes == trials for passes, trials in side)
-        never = sum(not passes for passes, _ in side)
+        never = sum(passes == 0 for passes, _ in side)
         found[name] = {"always": always, "sometimes": len(side) - always - never, "never": never, "pass_hat_k": powers}
-    for name, (old, new) in (("newly_unsteady", counts), ("newly_steady", counts[::-1])):
-        found[name] = [case.id for case, before, after in zip(pair.cases, old, new, strict=True)
-                       if 0 < after[0] < after[1] and not 0 < before[0] < before[1]]
-    return found | {"reason": None if most > 1 else "one trial a case: none can pass only sometimes"}
+    unsteady = [[0 < passes < trials for passes, trials in side] for side in counts]
+    changes = list(zip(pair.cases, *unsteady, strict=True))
+    return found | {"newly_unsteady": [case.id for case, before, after in changes if after and not before],
+                    "newly_steady": [case.id for case, before, after in changes if before and not after],
+                    "reason": None if most > 1 else "one trial a case: none can pass only sometimes"}
 
 
 def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
@@ -366,17 +371,16 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
     """
     found = []
     for tag, value in wanted:
-        cases = [i for i, case in enumerate(pair.cases) if (tag, value) in case.tags]
-        if not cases:
+        failed, count = [], 0
+        for case, before, after in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
+            if (tag, value) in case.tags:
+                count += 1
+                passed, trials = [trial.score for trial in after].count(pair.score_range[1]), max(len(before), len(after))
+                if passed < trials:
+                    failed.append({"case_id": case.id, "passed": passed, "trials": trials})
+        if not count:
             raise RunError(f"--must-pass {tag}={value}: no case has this tag value; correct it, or leave it out")
-        failed = []
-        for i in cases:
-            trials = pair.candidate.trials[i]
-            passes, of = sum(trial.score == pair.score_range[1] for trial in trials), max(
-                len(trials), len(pair.baseline.trials[i]))
-            if passes < of:
-                failed.append({"case_id": pair.cases[i].id, "passed": passes, "trials": of})
-        found.append({"tag": tag, "value": value, "cases": len(cases), "failed": failed})
+        found.append({"tag": tag, "value": value, "cases": count, "failed": failed})
     return found
 
 
@@ -397,30 +401,28 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
     (1, Fraction(1, 3), None, 'groups: 3, too few for an interval to try a gate on')
     """
     trials, sizes = min(map(len, baseline)), Counter(members)
-    half, gate = trials // 2, limits.gate
-    result: Record = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
-                                    "gate", "gate_tripped_share", "reason")) | {"gate": gate}
+    half, cases = trials // 2, [sizes[group] for group in range(len(sizes))]
+    found: Record = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
+                                   "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}
     if not half:
-        return result | {"reason": "one trial a case: no halves to compare"}
-    unit = math.lcm(*{score.denominator for scores in baseline for score in scores}) * half
-    cases = [sizes[group] for group in range(len(sizes))]
+        return found | {"reason": "one trial a case: no halves to compare"}
+    unit = math.lcm(*{score.denominator for scores in baseline for score in scores})
     columns = [[0] * len(sizes) for _ in range(trials)]                    # group sums of each trial number
     for group, scores in zip(members, baseline, strict=True):
         for column, score in zip(columns, scores, strict=False):           # of uneven trials the first count
-            column[group] += score.numerator * (unit // half // score.denominator)
+            column[group] += score.numerator * (unit // score.denominator)
     splits, method = _splits(trials, min(200, max(10, 3_000_000 // (len(sizes) * trials))), seed)
-    differences, tripped, enough = [], 0, len(sizes) >= limits.sources
+    differences, wrong = [], []
     for numbers in splits:
-        early, late = ([sum(sums) for sums in zip(*(columns[t] for t in half), strict=True)] for half in numbers)
-        differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * unit))
-        if enough:
-            tripped += sum(_answers_wrongly(_between(*halves, cases, unit, score_range), limits)
-                           for halves in ((early, late), (late, early)))
-    result |= {"trials_per_half": half, "splits": len(splits), "method": method,
-               "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences)}
-    if not enough:
-        return result | {"reason": f"groups: {len(sizes)}, too few for an interval to try a gate on"}
-    return result | {"gate_tripped_share": Fraction(tripped, 2 * len(splits))}
+        early, late = ([sum(sums) for sums in zip(*(columns[t] for t in side), strict=True)] for side in numbers)
+        differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * unit * half))
+        if len(sizes) >= limits.sources:
+            wrong += [_answers_wrongly(_between(*halves, cases, unit * half, score_range), limits)
+                      for halves in ((early, late), (late, early))]
+    return found | {"trials_per_half": half, "splits": len(splits), "method": method,
+                    "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences),
+                    "gate_tripped_share": Fraction(sum(wrong), len(wrong)) if wrong else None,
+                    "reason": None if wrong else f"groups: {len(sizes)}, too few for an interval to try a gate on"}
 
 
 def _between(before: list[int], after: list[int], cases: list[int], unit: int,

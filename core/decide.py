@@ -19,7 +19,7 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from core import intervals
-from core.trials import ABSENT, Trial
+from core.trials import ABSENT, SIDES, Pair, Side, Trial, listed
 
 Number = int | float | Fraction
 Scores = list[list[int | Fraction]]
@@ -34,8 +34,6 @@ POWER = 0.80                   # with which planned numbers of sources find what
 NORMAL = NormalDist()
 MISSING = "it does not hold if what is missing is graded against it: record that again"
 GATES = ("better", "not-worse", "equivalent")
-WIDTHS = {"now": (1, 1, 1), "twice_cases": (1, 2, 1), "twice_trials": (1, 1, 2), "endless_trials": (1, 1, math.inf),
-          "twice_groups": (2, 1, 1)}     # how many times the sources, the cases of each source, and the trials
 # O'Brien and Fleming's constants for 2 to 10 looks at a one-sided error of 0.025 (Jennison & Turnbull 2000, Group
 # Sequential Methods, section 2.4).
 LOOK_CONSTANTS = (1.977, 2.004, 2.024, 2.040, 2.053, 2.063, 2.072, 2.080, 2.087)
@@ -55,6 +53,16 @@ def text(value: Number) -> str:
 
 def claim_of(gate: str) -> str:
     return gate.replace("-", " ")
+
+
+def whole_numbers(values: Sequence[int | Fraction]) -> tuple[list[int], int]:
+    """Return values as whole numbers of one unit: each value is its number / unit.
+
+    >>> whole_numbers([Fraction(1, 2), 2, Fraction(2, 3)])
+    ([3, 12, 4], 6)
+    """
+    unit = math.lcm(*{value.denominator for value in values})
+    return [value.numerator * (unit // value.denominator) for value in values], unit
 
 
 # === What was declared, and what it is held against ===
@@ -144,7 +152,7 @@ class Worlds(NamedTuple):
         With one_more also where one more source went against it as far as it could.
         """
         filled = self.against if sign > 0 else self.favour
-        worlds = [self.seen] + [filled] * (filled != self.seen)
+        worlds = [self.seen] if filled == self.seen else [self.seen, filled]
         return all(world.above(sign, limit, alpha) for world in worlds) and (
             not one_more or all(world.with_one_more(sign).above(sign, limit, alpha) for world in worlds))
 
@@ -156,7 +164,8 @@ def alone(evidence: Evidence) -> Worlds:
 
 # === May it ship? ===
 
-CLAIMS = ("worse", "better", "equivalent", "not worse")      # in the order of the verdict
+SAFETY = ("equivalent", "not worse")                         # these need a margin
+CLAIMS = ("worse", "better", *SAFETY)                        # in the order of the verdict
 
 
 def holds(claim: str, worlds: Worlds, limits: Limits) -> bool:
@@ -170,7 +179,7 @@ def holds(claim: str, worlds: Worlds, limits: Limits) -> bool:
     ['better', 'not worse']
     """
     alpha, margin = limits.alpha, limits.margin
-    if len(worlds.seen.groups) < limits.sources or not margin and claim in CLAIMS[2:]:
+    if len(worlds.seen.groups) < limits.sources or not margin and claim in SAFETY:
         return False
     if claim == "worse":
         return worlds.above(-1, margin, alpha)
@@ -200,38 +209,37 @@ def decision(worlds: Worlds, limits: Limits, has_sources: bool, failed: list[str
     ('better', ['better'], True, Fraction(19, 20))
     """
     seen, flip = worlds.seen, worlds.seen.interval(limits.alpha)
-    gated, failed = limits.gate is not None or failed is not None, failed or []
-    found = [claim for claim in CLAIMS if holds(claim, worlds, limits)]
-    held = limits.gate is None or claim_of(limits.gate) in found
+    claims = [claim for claim in CLAIMS if holds(claim, worlds, limits)]
+    wanted = limits.gate and claim_of(limits.gate)
+    held = wanted is None or wanted in claims
+    gated = wanted is not None or failed is not None
     record: Record = {
         "unit": "source" if has_sources else "case", "groups": len(seen.groups), "min_gain": limits.min_gain,
         "margin": limits.margin, "look": limits.look and "{}/{}".format(*limits.look), "among": limits.among,
         "alpha": limits.alpha, "level": 1 - 2 * limits.alpha, "interval": flip.interval, "interval_method": flip.method,
-        **_safety_intervals(worlds, limits, enough=flip.interval is not None),
-        "sources_for_level": limits.sources, "claims": found, "verdict": found[0] if found else "undecided",
-        "gate": limits.gate, "gate_met": held and not failed if gated else None,
+        **_safety_intervals(worlds, limits), "sources_for_level": limits.sources, "claims": claims,
+        "verdict": claims[0] if claims else "undecided", "gate": limits.gate,
+        "gate_met": held and not failed if gated else None,
     }
-    record["gate_contradicted"] = record["gate_met"] is False and (bool(failed) or contradicted(worlds, limits))
+    record["gate_contradicted"] = bool(failed) or not held and contradicted(worlds, limits)
     record |= _numbers_needed(seen, limits, record["verdict"])
-    record["reason"] = None if found else why_not(record, "not worse" if limits.margin else None)
-    reasons = []
-    if failed:
-        reasons.append(f"cases that must pass and do not: {', '.join(failed[:5])}"
-                       + f" and {len(failed) - 5} more" * (len(failed) > 5))
-    if not held:
-        reasons.append(why_not(record, limits.gate and claim_of(limits.gate)))
+    record["reason"] = None if claims else why_not(record, "not worse" if limits.margin else None)
+    reasons = [f"cases that must pass and do not: {listed(failed)}"] if failed else []
+    reasons += [] if held else [why_not(record, wanted)]
     record["gate_reason"] = "; ".join(reasons) or None
     return record
 
 
-def _safety_intervals(worlds: Worlds, limits: Limits, enough: bool) -> Record:
+def _safety_intervals(worlds: Worlds, limits: Limits) -> Record:
     """Return the intervals that claims are held against beside the first; None where none is asked for."""
     seen, alpha, other = worlds.seen, limits.alpha, limits.equivalence_alpha
     found: Record = dict.fromkeys(("equivalence_level", "equivalence_interval", "interval_with_one_more",
                                    "equivalence_interval_with_one_more", "interval_with_missing_filled"))
-    if enough and worlds != alone(seen):
+    if len(seen.groups) < limits.sources:
+        return found
+    if worlds != alone(seen):
         found["interval_with_missing_filled"] = _widest(worlds.against, worlds.favour, alpha)
-    if enough and limits.margin:
+    if limits.margin:
         found |= {"equivalence_level": 1 - 2 * other, "equivalence_interval": seen.interval(other).interval,
                   "interval_with_one_more": seen.with_one_more(1).interval(alpha).interval,
                   "equivalence_interval_with_one_more": _widest(seen.with_one_more(1), seen.with_one_more(-1), other)}
@@ -246,40 +254,27 @@ def _widest(lower: Evidence, upper: Evidence, alpha: Number) -> tuple[Number, Nu
 
 def why_not(record: Record, claim: str | None) -> str:
     """Return in words why a claim does not hold (None: why nothing can be claimed), from a decision's own numbers."""
-    unit, margin, ends = record["unit"], record["margin"], record["interval"]
-    if ends is None:
-        there = f"there {'is' if record['groups'] == 1 else 'are'} {record['groups']}"
-        return f"a claim takes at least {record['sources_for_level']} {unit}s, and {there}"
-    if claim == "equivalent":
-        ends = record["equivalence_interval"]
-    span = f"the interval by {unit}, {text(ends[0])} to {text(ends[1])},"
-    if claim in (None, "better"):
-        gain = record["min_gain"]
-        if ends[0] > gain or claim is None and ends[1] < 0:
-            return MISSING
-        if ends[0] == ends[1] == 0 and not (claim and gain):
-            return "no difference was seen, which without a margin shows nothing"
-        if claim is None and ends[0] <= 0:
-            return f"{span} leaves open whether it is a gain or a loss"
-        return f"{span} {'lies below' if ends[1] < gain else 'does not lie above'} {text(gain)}"
-    if ends[1] < -margin or claim == "equivalent" and ends[0] > margin:
-        return f"{span} lies beyond the margin of {text(margin)}"
-    if ends[0] <= -margin or claim == "equivalent" and ends[1] >= margin:
-        return f"{span} does not rule out a {'change' if claim == 'equivalent' else 'loss'} of {text(margin)}"
-    return _one_more_or_missing(record, claim)
-
-
-def _one_more_or_missing(record: Record, claim: str) -> str:
-    """Return what turns a claim of safety that holds of what was seen: one more source, or what is missing."""
-    margin, needed = record["margin"], record["sources_needed"]
-    settle = f"; about {needed} {record['unit']}s would settle it" * bool(needed)
-    low, high = record[f"{'equivalence_' * (claim == 'equivalent')}interval_with_one_more"]
-    if low <= -margin:
-        return (f"one more {record['unit']} that fails completely would put the loss at {text(-low)}, beyond the "
-                f"margin of {text(margin)}{settle}")
-    if claim == "equivalent" and high >= margin:
-        return (f"one more {record['unit']} that gains all it can would put the gain at {text(high)}, beyond the "
-                f"margin of {text(margin)}{settle}")
+    unit, margin, gain = record["unit"], record["margin"], record["min_gain"]
+    if record["interval"] is None:
+        return f"a claim takes at least {record['sources_for_level']} {unit}s, not {record['groups']}"
+    kind = "equivalence_interval" if claim == "equivalent" else "interval"
+    (low, high), no_gain = record[kind], f"does not lie above {text(gain)}"
+    inside, outside = {
+        None: (low > gain or high < 0, "leaves open whether it is a gain or a loss" if low <= 0 else no_gain),
+        "better": (low > gain, no_gain),
+        "equivalent": (-margin < low and high < margin, f"does not rule out a change of {text(margin)}"),
+        "not worse": (low > -margin, f"does not rule out a loss of {text(margin)}")}[claim]
+    if not inside:
+        return f"the interval by {unit}, {text(low)} to {text(high)}, {outside}"
+    if claim in SAFETY:
+        low, high = record[f"{kind}_with_one_more"]
+        worst = [("fails completely would put the loss", -low)]
+        worst += [("gains all it can would put the gain", high)] if claim == "equivalent" else []
+        for event, change in worst:
+            if change >= margin:
+                needed = record["sources_needed"]
+                settle = f"; about {needed} {unit}s would settle it" if needed else ""
+                return f"one more {unit} that {event} at {text(change)}, beyond the margin of {text(margin)}{settle}"
     return MISSING
 
 
@@ -326,6 +321,11 @@ def _t_share(angle: float, df: int) -> float:
     return (1 + ((angle + within) * 2 / math.pi if odd else within)) / 2
 
 
+def _reach(alpha: Number, groups: int) -> float:
+    """Return how many standard errors a difference lies from a limit that so many groups tell it from with POWER."""
+    return sum(t_quantile(float(share), groups - 1) for share in (1 - alpha, POWER))
+
+
 def t_interval(groups: list[tuple[int, Fraction]]) -> tuple[Number, Number]:
     """Return the 95% interval of the mean over cases by Student's t, from (cases, sum) of each source, two or more."""
     mean = sum(total for _, total in groups) / Fraction(sum(n for n, _ in groups))
@@ -342,15 +342,15 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
     """
     difference = Fraction(sum(total for _, total in seen.groups), sum(n for n, _ in seen.groups) * seen.unit)
     final, gap = _in_the_end(difference, limits)
-    found: Record = {"groups_needed": None, "sources_needed": limits.margin and _sources_needed(
-        "equivalent" if limits.gate == "equivalent" else "not worse", seen, limits) or None}
-    if verdict == final or not gap or len(seen.groups) < 2:
-        return found
-    alpha = limits.equivalence_alpha if final == "equivalent" else limits.alpha
-    reach = sum(t_quantile(float(share), len(seen.groups) - 1) for share in (1 - alpha, POWER))
-    needed = _whole(cluster_variance(seen.groups, seen.unit) * len(seen.groups) * Fraction(reach) ** 2 / gap ** 2)
-    safe = _sources_needed(final, seen, limits) or 0 if final in CLAIMS[2:] else 0
-    return found | {"groups_needed": max(needed, limits.sources, len(seen.groups) + 1, safe)}
+    asked = "equivalent" if limits.gate == "equivalent" else "not worse"
+    found = {"groups_needed": None, "sources_needed": _sources_needed(asked, seen, limits) if limits.margin else None}
+    if verdict != final and gap and len(seen.groups) > 1:
+        variance = cluster_variance(seen.groups, seen.unit) * len(seen.groups)
+        reach = _reach(limits.equivalence_alpha if final == "equivalent" else limits.alpha, len(seen.groups))
+        safe = _sources_needed(final, seen, limits) if final in SAFETY else None
+        found["groups_needed"] = max(_whole(variance * Fraction(reach) ** 2 / gap ** 2), limits.sources,
+                                     len(seen.groups) + 1, safe or 0)
+    return found
 
 
 def _sources_needed(claim: str, seen: Evidence, limits: Limits) -> int | None:
@@ -408,34 +408,12 @@ def _whole(value: Number) -> int:
 
 # === Where does the noise come from, and what to record next? ===
 
-class _Noise(NamedTuple):
-    """The variance of the mean difference is by_source + one_case / cases; one_case, that of a case, is
-    between_cases + sampling / T.
-
-    With a single trial a case only their sum is known: between_cases and sampling are None.
-    """
-    cases: int
-    groups: int
-    by_source: float
-    one_case: float
-    between_cases: float | None
-    sampling: float | None
-
-    def half_width(self, sources: float, cases: float, trials: float) -> float:
-        """Return the 95% half-width with so many times the sources, the cases of each source, and the trials."""
-        between_cases = self.one_case if self.between_cases is None else self.between_cases
-        one_case = between_cases + (self.one_case - between_cases) / trials
-        return Z_95 * math.sqrt((self.by_source + one_case / self.cases / cases) / sources)
-
-
 class Recorded(NamedTuple):
-    """What planning looks at: the differences by case and source, the scores they come from, and how those pair."""
+    """What planning looks at: the differences by case and by source, and the scores they come from."""
     numerators: list[int]
     unit: int
     groups: Groups
-    baseline: Scores
-    candidate: Scores
-    paired: bool
+    trials: list[Scores]           # the differences of the trials where they pair, else the scores of each side
     has_sources: bool
 
 
@@ -456,80 +434,89 @@ def planning(sample: Recorded, alpha: Number = Fraction(1, 40), target: Number |
     freedom less than there are sources. The widths are normal approximations: with few groups the sign-flip interval is
     wider. Without spread to plan from (one case, one source, all equal) figures are None with the reason.
     """
-    variance, noise, reasons = _variance(sample)
-    reason = "; ".join(reasons) or None
-    widths: Record = dict.fromkeys(WIDTHS)
-    plan: Record = {"half_width": target, "source_groups": None, "cases": None, "trials": None, "reason": reason}
-    stuck: list[str] = []
-    if noise:
-        widths = {name: None if noise.between_cases is None and "trials" in name else noise.half_width(*times)
-                  for name, times in WIDTHS.items()}
-        wanted = [("cases", noise.groups if sample.has_sources else MIN_GROUPS, noise.one_case, noise.by_source)]
-        if sample.has_sources:
-            spread = (noise.by_source + noise.one_case / noise.cases) * noise.groups
-            wanted.append(("source_groups", MIN_GROUPS, spread, 0.0))
-        if noise.sampling is not None and noise.between_cases is not None:
-            staying = noise.by_source + noise.between_cases / noise.cases
-            wanted.append(("trials", 1, noise.sampling / noise.cases, staying))
-        for name, least, shrinking, staying in wanted:
-            room = (target or 0) ** 2 - Z_95 ** 2 * staying
-            if room > 0:
-                plan[name] = max(least, _whole(Z_95 ** 2 * shrinking / room))
-            else:
-                stuck.append(f"endless {name} alone leave {text(Z_95 * math.sqrt(staying))}")
-        plan["reason"] = "; ".join(stuck + reasons) or None
-        if sample.has_sources and noise.groups == noise.cases:    # more cases of the same sources: nobody knows
-            widths["twice_cases"] = plan["cases"] = None
-    return {"variance": variance | {"reason": reason}, "half_width": widths | {"reason": reason},
-            "plan": plan if target is not None else None,
-            "detectable_difference": widths["now"] and widths["now"] / Z_95 * sum(
-                t_quantile(float(share), len(sample.groups) - 1) for share in (1 - alpha, POWER))}
+    variance, whole, ways = _variance(sample)
+    squares = {f"twice_{name}": (whole + way.staying) / 2 for name, way in ways.items()}
+    if ways:
+        squares["now"] = whole
+    if "trials" in ways:
+        squares["endless_trials"] = ways["trials"].staying
+    widths: Record = dict.fromkeys(("now", "twice_cases", "twice_trials", "endless_trials", "twice_groups"))
+    widths |= {name: Z_95 * math.sqrt(square) for name, square in squares.items()}
+    if not sample.has_sources:
+        ways.pop("groups", None)
+    return {"variance": variance, "half_width": widths | {"reason": variance["reason"]},
+            "plan": None if target is None else _plan(target, whole, ways, variance["reason"]),
+            "detectable_difference": math.sqrt(whole) * _reach(alpha, len(sample.groups)) if squares else None}
 
 
-def _variance(sample: Recorded) -> tuple[Record, _Noise | None, list[str]]:
-    """Return "variance", its parts to plan from (None where there is no spread), and why figures are missing."""
-    numerators, unit, groups, baseline, candidate, paired, has_sources = sample
+def _plan(target: Number, whole: float, ways: "dict[str, _Way]", reason: str | None) -> Record:
+    """Return how many sources, cases or trials bring the variance of the mean difference, whole, down to the target."""
+    needed, reasons = dict[str, int](), [reason] if reason else []
+    for name, way in ways.items():
+        room = (target / Z_95) ** 2 - way.staying
+        if room > 0:
+            needed[name] = max(way.fewest, _whole(way.now * (whole - way.staying) / room))
+        else:
+            reasons.append(f"endless {name} alone leave {text(Z_95 * math.sqrt(way.staying))}")
+    return {"half_width": target, "source_groups": needed.get("groups"), "cases": needed.get("cases"),
+            "trials": needed.get("trials"), "reason": "; ".join(reasons) or None}
+
+
+class _Way(NamedTuple):
+    """One thing to record more of."""
+    now: float                     # how many there are; of trials a case the harmonic mean
+    fewest: int                    # to ask for
+    staying: float                 # the part of the variance of the mean difference that stays however many there are
+
+
+def _variance(sample: Recorded) -> tuple[Record, float, dict[str, _Way]]:
+    """Return "variance", that of the mean difference, and the ways to lessen it: none where there is no spread."""
+    numerators, unit, groups, trials, has_sources = sample
     n, number, total, squares = len(numerators), len(groups), sum(numerators), sum(k * k for k in numerators)
     found: Record = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
-                                 "standard_error_source", "design_effect"))
+                                   "standard_error_source", "design_effect", "reason"))
     if n < 2:
-        return found, None, ["one case shows no spread between cases"]
+        return found | {"reason": "one case shows no spread between cases"}, 0, {}
     by_source, one = Fraction(0), Fraction(squares * n - total * total, n * (n - 1) * unit ** 2)
     found["standard_error_case"] = math.sqrt(one / n)
     if has_sources and number < 2:
-        return found, None, ["one source shows no spread between sources"]
+        return found | {"reason": "one source shows no spread between sources"}, 0, {}
+    reasons = [] if has_sources else ["no source tag: each case counts as independent"]
     if has_sources:
         robust = cluster_variance(groups, unit)
         found |= {"standard_error_source": math.sqrt(robust), "design_effect": robust * n / one if one else None}
-    reasons = [] if has_sources else ["no source tag: each case counts as independent"]
-    if has_sources and number == n:
-        reasons.append("one case a source: between_cases holds the part of the sources too")
-    elif has_sources:
-        by_size: Counter[int] = Counter()                  # a few fractions to add instead of thousands
-        for cases, group_total in groups:
-            by_size[cases] += group_total ** 2
-        explained = sum((Fraction(square, cases) for cases, square in by_size.items()), Fraction(0))
-        weight = sum(cases ** 2 for cases, _ in groups)
-        within = (squares - explained) / ((n - number) * unit ** 2)
-        between = (explained - Fraction(total * total, n)) / ((number - 1) * unit ** 2)
-        found["between_sources"] = max(Fraction(0), (between - within) * (number - 1) / (n - Fraction(weight, n)))
-        if between > within:
-            by_source, one = found["between_sources"] * weight / n ** 2, within
-
-    sides = [baseline, candidate]
-    if paired:
-        sides = [[[y - x for x, y in zip(b, c, strict=True)] for b, c in zip(baseline, candidate, strict=True)]]
-    noise = _Noise(n, number, float(by_source), float(one), None, None)
-    if all(any(len(scores) > 1 for scores in side) for side in sides):
-        sampling, part = (sum(figures) for figures in zip(*map(_sampling, sides), strict=True))
+        if number == n:
+            reasons.append("one case a source: between_cases holds the part of the sources too")
+        else:
+            found["between_sources"], within = _between_and_within(sample, squares)
+            if found["between_sources"]:
+                by_source, one = found["between_sources"] * sum(cases ** 2 for cases, _ in groups) / n ** 2, within
+    whole = float(by_source + one / n)
+    ways = {"groups": _Way(number, MIN_GROUPS, 0.0)}
+    if not has_sources or number < n:      # of more cases of the same sources nobody knows
+        ways["cases"] = _Way(n, number if has_sources else MIN_GROUPS, float(by_source))
+    if all(any(len(case) > 1 for case in scores) for scores in trials):
+        sampling, part = (sum(figures) for figures in zip(*map(_sampling, trials), strict=True))
         found |= {"between_cases": max(0.0, one - part), "sampling": sampling}
-        noise = noise._replace(between_cases=found["between_cases"],
-                               sampling=sampling * min(1, one / part) if part else 0.0)
+        ways["trials"] = _Way(sampling / (part or 1), 1, by_source + found["between_cases"] / n)
     else:
         reasons.append("one trial a case: the sampling part is not known")
-    if not noise.half_width(*WIDTHS["now"]):
-        return found, None, ["all equal: no spread to plan from"]
-    return found, noise, reasons
+    if len(set(numerators)) == 1:
+        reasons.append("all equal: no spread to plan from")
+        ways = {}
+    return found | {"reason": "; ".join(reasons) or None}, whole, ways
+
+
+def _between_and_within(sample: Recorded, squares: int) -> tuple[Fraction, Fraction]:
+    """Return the variance between sources, and that of cases within a source; squares are those of the numerators."""
+    n, number, by_size = len(sample.numerators), len(sample.groups), Counter[int]()
+    for cases, group_total in sample.groups:               # a few fractions to add instead of thousands
+        by_size[cases] += group_total ** 2
+    explained = sum((Fraction(square, cases) for cases, square in by_size.items()), Fraction(0))
+    weight = Fraction(sum(cases ** 2 for cases, _ in sample.groups), n)
+    within = (squares - explained) / ((n - number) * sample.unit ** 2)
+    between = (explained - Fraction(sum(sample.numerators) ** 2, n)) / ((number - 1) * sample.unit ** 2)
+    return max(Fraction(0), (between - within) * (number - 1) / (n - weight)), within
 
 
 def _sampling(scores: Scores) -> tuple[float, float]:
@@ -551,30 +538,34 @@ def cluster_variance(groups: Sequence[tuple[int, int | Fraction]], unit: int) ->
 
 # === What if the incomplete trials had been graded? ===
 
-def incomplete_per_case(trials: list[list[Trial]]) -> list[int]:
-    """Return how many trials of each case have no score, before any missing policy; an absent case counts as one."""
-    return [sum(trial.score is None for trial in case) if case else 1 for case in trials]
+def with_absent(side: Side) -> list[list[Trial]]:
+    """Return the trials of each case; a case without any has one without a score."""
+    return [case or [Trial(None, None, ABSENT)] for case in side.trials]
 
 
-def incomplete(baseline: list[list[Trial]], candidate: list[list[Trial]], score_range: tuple[Number, Number]) -> Record:
+def unscored(as_read: Pair) -> dict[str, list[int]]:
+    """Return how many trials of each case have no score, on both sides, before any missing policy."""
+    cases = zip(as_read.cases, *map(with_absent, as_read.sides), strict=True)
+    return {case.id: [sum(trial.score is None for trial in side) for side in sides] for case, *sides in cases}
+
+
+def incomplete(as_read: Pair) -> Record:
     """Return the unscored trials by side and reason, and the difference if they had gone one way or the other.
 
-    Takes trials before any missing policy; a case absent on one side counts as one trial, "missing". difference_bounds,
-    over all cases: all of the baseline's at the top of score_range and the candidate's at the bottom, then the other
-    way round. None where each trial has a score.
+    Takes a Pair before any missing policy; a case absent on one side counts as one trial, "missing". difference_bounds,
+    over all cases: all of the baseline's at the top of the score range and the candidate's at the bottom, then the
+    other way round. None where each trial has a score.
     """
-    def count(side: list[list[Trial]]) -> Record:
-        reasons = Counter(trial.reason for case in side for trial in case if trial.score is None)
-        reasons[ABSENT] += side.count([])
-        return {"trials": reasons.total(), "reasons": dict(sorted((+reasons).items()))}
-
     def mean(side: list[list[Trial]], filled: Number) -> Fraction:
-        shares = ([filled if trial.score is None else trial.score for trial in case] or [filled] for case in side)
+        shares = ([filled if trial.score is None else trial.score for trial in case] for case in side)
         return sum((Fraction(sum(share)) / len(share) for share in shares), Fraction(0)) / len(side)
 
-    low, high = score_range
-    sides = {"baseline": count(baseline), "candidate": count(candidate)}
-    if not any(side["trials"] for side in sides.values()):
-        return sides | {"difference_bounds": None}
-    return sides | {"difference_bounds": [mean(candidate, low) - mean(baseline, high),
-                                          mean(candidate, high) - mean(baseline, low)]}
+    sides, (low, high) = [with_absent(side) for side in as_read.sides], as_read.score_range
+    found: Record = {}
+    for name, side in zip(SIDES, sides, strict=True):
+        reasons = Counter(trial.reason for case in side for trial in case if trial.score is None)
+        found[name] = {"trials": reasons.total(), "reasons": dict(sorted(reasons.items()))}
+    if not any(side["trials"] for side in found.values()):
+        return found | {"difference_bounds": None}
+    return found | {"difference_bounds": [mean(sides[1], end) - mean(sides[0], other)
+                                          for end, other in ((low, high), (high, low))]}

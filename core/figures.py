@@ -7,12 +7,14 @@
 scores give the same figures.
 """
 
+import functools
 import itertools
 import math
 import operator
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from core import adjust, caution, chance, decide, intervals, trials
@@ -46,20 +48,23 @@ class Differences(NamedTuple):
     unit: int
     group_of: list[int]
 
-    def sizes(self) -> list[int]:
-        """Return the number of cases of each source group, in order of their first case."""
-        return list(Counter(self.group_of).values())
-
-    def sums(self, values: Sequence[int]) -> list[int]:
-        """Return the sum over each source group of values, one a case."""
+    def sums(self, values: Sequence[int]) -> dict[int, int]:
+        """Return the sum of values, one a case, over each source group, in order of their first case."""
         sums = dict.fromkeys(self.group_of, 0)
         for group, value in zip(self.group_of, values, strict=True):
             sums[group] += value
-        return list(sums.values())
+        return sums
 
     def groups(self) -> list[tuple[int, int]]:
         """Return (number of cases, sum of numerators) of each source group."""
-        return list(zip(self.sizes(), self.sums(self.numerators), strict=True))
+        return list(zip(Counter(self.group_of).values(), self.sums(self.numerators).values(), strict=True))
+
+    def means(self) -> Record:
+        """Return the mean shares over all cases, and their difference."""
+        n = len(self.numerators)
+        return {"baseline": Fraction(sum(self.baseline), n * self.grid),
+                "candidate": Fraction(sum(self.candidate), n * self.grid),
+                "difference": Fraction(sum(self.numerators), n * self.unit)}
 
     def of(self, cases: Sequence[int]) -> "Differences":
         """Return those of some cases."""
@@ -74,13 +79,10 @@ def differences(pair: Pair) -> Differences:
 
     The share of a case is the mean score of its trials, however many they are.
     """
-    sums = [[sum(trial.score or 0 for trial in case) for case in side.trials] for side in pair.sides]
-    counts = [[len(case) for case in side.trials] for side in pair.sides]
-    grid = math.lcm(*{total.denominator * count for totals, side in zip(sums, counts, strict=True)
-                      for total, count in zip(totals, side, strict=True)})
-    baseline, candidate = (
-        [total.numerator * (grid // (total.denominator * count)) for total, count in zip(totals, side, strict=True)]
-        for totals, side in zip(sums, counts, strict=True))
+    share = functools.cache(lambda scores: Fraction(sum(scores)) / len(scores))  # of thousands most score alike
+    shares = [share(tuple(case)) for side in chance.scores_of(pair) for case in side]
+    numbers, grid = decide.whole_numbers(shares)
+    baseline, candidate = numbers[:len(pair.cases)], numbers[len(pair.cases):]
     changes = list(map(operator.sub, candidate, baseline))
     step = math.gcd(grid, *changes)
     return Differences(baseline, candidate, grid, [change // step for change in changes], grid // step,
@@ -93,22 +95,33 @@ class Data(NamedTuple):
     as_read: Pair  # with what is missing
     pair: Pair  # after the missing policy: each trial has a score
     options: Options
+    missing: str  # the policy
+    excluded: list[Record]
+    must_pass: list[Record]
     scores: list[Scores]  # of pair, by side
+    passes: list[chance.Passes] | None  # of pair, by case; None where a score is neither pass nor fail
     differences: Differences
     slices: dict[tuple[str, str], Cases]  # by tag and value
     unpaired: str | None  # why trials do not pair
     luck: Record
     very_cases: chance.VeryCases
 
+    @property
+    def has_sources(self) -> bool:
+        return any(case.source is not None for case in self.pair.cases)
 
-def prepare(as_read: Pair, pair: Pair, options: Options) -> Data:
-    """Return what figures are computed from, of a Pair before and after the missing policy."""
+
+def prepare(as_read: Pair, options: Options) -> Data:
+    """Return what figures are computed from; RunError where something is missing that may not be."""
+    must_pass = chance.must_pass(as_read, options.must_pass)
+    missing = options.missing if as_read.task is None else "zero"  # a model whose answer is missing has not passed
+    pair, excluded = trials.apply_missing(as_read, missing)
     slices, notes = trials.slices(pair, options.tags)
-    unpaired = trials.unpaired_reason(pair)
+    scores, unpaired = chance.scores_of(pair), trials.unpaired_reason(pair)
     luck = chance.shared_luck(pair, not unpaired)
-    return Data(as_read, pair._replace(notes=pair.notes + notes), options,
-                [[[trial.score or 0 for trial in case] for case in side.trials] for side in pair.sides],
-                differences(pair), slices, unpaired, luck, chance.very_cases(pair, not unpaired, luck))
+    return Data(as_read, pair._replace(notes=pair.notes + notes), options, missing, excluded, must_pass, scores,
+                chance.pass_counts(*scores), differences(pair), slices, unpaired, luck,
+                chance.very_cases(pair, not unpaired, luck))
 
 
 # === Figures ===
@@ -123,15 +136,12 @@ def resampled(numerators: Sequence[int], unit: int, stream: IndexStream | None) 
 
 def case_figures(diffs: Differences, stream: IndexStream | None) -> Record:
     """Return means, difference, cases by direction, the two intervals by case and the sign-flip interval by source."""
-    n, numerators, groups = len(diffs.numerators), diffs.numerators, diffs.groups()
+    numerators, groups = diffs.numerators, diffs.groups()
     by_case = resampled(numerators, diffs.unit, stream)
     exact = by_case if stream is None else intervals.exact_interval(numerators, diffs.unit)
     flip = intervals.sign_flip(groups, diffs.unit)
     return {
-        "cases": n, "baseline": Fraction(sum(diffs.baseline), n * diffs.grid),
-        "candidate": Fraction(sum(diffs.candidate), n * diffs.grid),
-        "difference": Fraction(sum(numerators), n * diffs.unit),
-        "interval_95": by_case.interval, "interval_method": by_case.method,
+        "cases": len(numerators), **diffs.means(), "interval_95": by_case.interval, "interval_method": by_case.method,
         "better": sum(k > 0 for k in numerators), "worse": sum(k < 0 for k in numerators), "same": numerators.count(0),
         "exact_interval_95": exact.interval, "exact_method": exact.method,
         "source_sign_flip": {"interval_95": flip.interval, "p_value": flip.tail, "groups": len(groups),
@@ -141,10 +151,8 @@ def case_figures(diffs: Differences, stream: IndexStream | None) -> Record:
 
 def by_trial(scores: Sequence[Scores], stream: IndexStream | None) -> Interval:
     """Return the interval as if every trial were independent, for contrast only; trials pair."""
-    before, after = ([score for case in side for score in case] for side in scores)
-    changes = list(map(operator.sub, after, before))
-    unit = math.lcm(*{change.denominator for change in changes})
-    return resampled([change.numerator * (unit // change.denominator) for change in changes], unit, stream)
+    before, after = (itertools.chain(*side) for side in scores)
+    return resampled(*decide.whole_numbers(list(map(operator.sub, after, before))), stream)
 
 
 def overall_figures(data: Data, stream: IndexStream | None) -> Record:
@@ -173,67 +181,52 @@ def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Record, str |
     names: dict[Cases, list[str]] = {}
     for (tag, value), cases in data.slices.items():
         names.setdefault(cases, []).append(f"{tag}: {value}")
-    slices, unscored = dict[str, Record](), unscored_of_cases(data)
+    parts = {cases: data.differences.of(cases) for cases in names}
+    these = {cases: chance.these_cases(data.very_cases, cases, part.means()["difference"])
+             for cases, part in parts.items()}
+    p_values = [found["p_value"] for found in these.values()]
+    holm = adjust.holm(p_values) if None not in p_values else p_values
+    for found, p_value in zip(these.values(), holm, strict=True):
+        found["adjusted_p_value"] = p_value
+    adjusted, method = _adjusted(parts, len(data.differences.groups()))
+    slices, unscored = dict[str, Record](), decide.unscored(data.as_read)
     for (tag, value), cases in data.slices.items():
-        figures = case_figures(data.differences.of(cases), stream)
+        figures, missing = case_figures(parts[cases], stream), [unscored[data.pair.cases[i].id] for i in cases]
+        p_value, smallest = adjusted.get(cases, (None, None))
         slices.setdefault(tag, {})[value] = figures | {
             "few_cases": len(cases) < decide.FEW_CASES, "source_groups": figures["source_sign_flip"]["groups"],
-            "adjusted_p_value": None, "smallest_adjusted_p_value": None,
+            "adjusted_p_value": p_value, "smallest_adjusted_p_value": smallest,
             "same_cases_as": [name for name in names[cases] if name != f"{tag}: {value}"],
-            "incomplete": {side: sum(counts[i] for i in cases) for side, counts in unscored.items()},
-            "these_cases": chance.these_cases(data.very_cases, cases, figures["difference"]),
+            "incomplete": dict(zip(SIDES, map(sum, zip(*missing, strict=True)), strict=True)),
+            "these_cases": these[cases],
         }
-    distinct = {cases: slices[tag][value] for (tag, value), cases in data.slices.items()}
-    p_values = [figures["these_cases"]["p_value"] for figures in distinct.values()]
-    holm = dict(zip(distinct, adjust.holm(p_values), strict=True)) if None not in p_values else {}
-    adjusted, method = _adjusted([cases for cases, figures in distinct.items()
-                                  if figures["source_sign_flip"]["interval_95"]], data.differences)
-    for (tag, value), cases in data.slices.items():
-        figures = slices[tag][value]
-        figures["these_cases"]["adjusted_p_value"] = holm.get(cases)
-        figures["adjusted_p_value"], figures["smallest_adjusted_p_value"] = adjusted.get(cases, (None, None))
-    return slices, method, len(distinct)
+    return slices, method, len(parts)
 
 
-def _adjusted(slices: Sequence[Cases], diffs: Differences) -> tuple[dict[Cases, tuple[Any, Any]], str | None]:
-    """Return (p-value among all, the smallest that it could be) of each slice, given by its cases, and the method."""
-    sums, sizes = [], []
-    for cases in slices:
-        changes, counts = ([0] * (max(diffs.group_of) + 1) for _ in range(2))
-        for i in cases:
-            changes[diffs.group_of[i]] += diffs.numerators[i]
-            counts[diffs.group_of[i]] += 1
-        sums.append(changes)
-        sizes.append(counts)
-    if not sums:
+def _adjusted(parts: dict[Cases, Differences], groups: int) -> tuple[dict[Cases, tuple[Any, Any]], str | None]:
+    """Return (p-value among all, the smallest it could be) of each slice that has enough groups, and the method."""
+    enough = {cases: part for cases, part in parts.items() if len(set(part.group_of)) >= decide.MIN_GROUPS}
+    if not enough:
         return {}, None
+    sums = [[part.sums(part.numerators).get(group, 0) for group in range(groups)] for part in enough.values()]
+    sizes = [[part.group_of.count(group) for group in range(groups)] for part in enough.values()]
     p_values, method = adjust.adjusted_p_values(sums)
-    return dict(zip(slices, zip(p_values, adjust.smallest_p_values(sums, sizes), strict=True), strict=True)), method
+    return dict(zip(enough, zip(p_values, adjust.smallest_p_values(sums, sizes), strict=True), strict=True)), method
 
 
-def unscored_of_cases(data: Data) -> dict[str, list[int]]:
-    """Return by side how many trials of each compared case have no score."""
-    kept, unscored = {case.id for case in data.pair.cases}, {}
-    for name, side in zip(SIDES, data.as_read.sides, strict=True):
-        counts = zip(data.as_read.cases, decide.incomplete_per_case(side.trials), strict=True)
-        unscored[name] = [count for case, count in counts if case.id in kept]
-    return unscored
+def trial_pairs(data: Data) -> Record:
+    """Return "trial_pairs" by outcome; None, with the reason, where trials do not pair or are not pass or fail."""
+    if data.unpaired or data.passes is None:
+        return {"trial_pairs": None, "trial_pairs_reason": data.unpaired or "scores are not pass or fail"}
+    pairs = Counter(pair for case in zip(*data.scores, strict=True) for pair in zip(*case, strict=True))
+    named = {"both_pass": pairs[1, 1], "only_baseline": pairs[1, 0], "only_candidate": pairs[0, 1],
+             "neither": pairs[0, 0]}
+    return {"trial_pairs": named, "trial_pairs_reason": None}
 
 
-def trial_pairs(data: Data) -> dict[str, int] | None:
-    """Return the trial pairs by outcome; None where trials do not pair, or scores are not pass or fail."""
-    outcomes: Counter[tuple[Any, ...]] = Counter()
-    if not data.unpaired:
-        for before, after in zip(*data.scores, strict=True):
-            outcomes.update(zip(before, after, strict=True))
-    named = {"both_pass": (1, 1), "only_baseline": (1, 0), "only_candidate": (0, 1), "neither": (0, 0)}
-    return {name: outcomes[outcome] for name, outcome in named.items()} if (
-        outcomes and outcomes.keys() <= set(named.values())) else None
-
-
-def case_rows(data: Data, passes: list[tuple[int, int, int, int]] | None) -> list[Record]:
-    """Return what each case scores that differs; passes as chance.pass_counts() returns them."""
-    diffs = data.differences
+def case_rows(data: Data) -> list[Record]:
+    """Return what each case scores that differs."""
+    diffs, passes = data.differences, data.passes
     return [{"case_id": case.id, "baseline": diffs.baseline[i] / diffs.grid,
              "candidate": diffs.candidate[i] / diffs.grid, "source": case.source,
              "difference": diffs.numerators[i] / diffs.unit, "by_chance": passes and chance.by_chance(*passes[i])}
@@ -242,19 +235,13 @@ def case_rows(data: Data, passes: list[tuple[int, int, int, int]] | None) -> lis
 
 def source_rows(data: Data) -> list[Record] | None:
     """Return what each source scores, in the order of its first case; None where no case names a source."""
-    if not has_sources(data.pair):
+    if not data.has_sources:
         return None
-    diffs = data.differences
-    names = {group: case.source for group, case in zip(diffs.group_of, data.pair.cases, strict=True)}
-    rows = zip(names.values(), diffs.sizes(), *map(diffs.sums, (diffs.baseline, diffs.candidate, diffs.numerators)),
-               strict=True)
-    return [{"source": name, "cases": size, "baseline": baseline / (diffs.grid * size),
-             "candidate": candidate / (diffs.grid * size), "difference": change / (diffs.unit * size)}
-            for name, size, baseline, candidate, change in rows]
-
-
-def has_sources(pair: Pair) -> bool:
-    return any(case.source is not None for case in pair.cases)
+    members: dict[int, list[int]] = {}
+    for i, group in enumerate(data.differences.group_of):
+        members.setdefault(group, []).append(i)
+    return [{"source": data.pair.cases[cases[0]].source, "cases": len(cases), **data.differences.of(cases).means()}
+            for cases in members.values()]
 
 
 def measure_figures(data: Data) -> Record:
@@ -267,53 +254,57 @@ def measure_figures(data: Data) -> Record:
     for name in trials.MEASURES:
         before, after = (_means(side, name) for side in data.pair.sides)
         cases = [i for i in before if i in after]
-        if not cases:
-            continue
         changes: dict[int, list[float]] = {}  # by source group
         for i in cases:
             changes.setdefault(data.differences.group_of[i], []).append(after[i] - before[i])
         reason = data.pair.other_load if name == "latency_s" else None
-        reason = reason or ("one source shows no spread between sources" if len(changes) < 2 else None)
+        if len(changes) < 2:
+            reason = reason or "one source shows no spread between sources"
         groups = [(len(group), Fraction(math.fsum(group))) for group in changes.values()]
-        figures[name] = {
-            "cases": len(cases), "baseline": math.fsum(before[i] for i in cases) / len(cases),
-            "candidate": math.fsum(after[i] for i in cases) / len(cases),
-            "difference": math.fsum(itertools.chain(*changes.values())) / len(cases),
-            "interval_95": None if reason else decide.t_interval(groups), "reason": reason}
+        if cases:
+            figures[name] = {
+                "cases": len(cases), "baseline": fmean(before[i] for i in cases),
+                "candidate": fmean(after[i] for i in cases), "difference": fmean(itertools.chain(*changes.values())),
+                "interval_95": None if reason else decide.t_interval(groups), "reason": reason}
     return figures
 
 
 def _means(side: Side, name: str) -> dict[int, float]:
     """Return the mean of a measure over the trials of each case that have it, by the number of the case."""
-    measured = ([value for trial in case if (value := getattr(trial.measures, name)) is not None]
-                for case in side.trials)
-    return {i: math.fsum(values) / len(values) for i, values in enumerate(measured) if values}
+    measured = ([getattr(trial.measures, name) for trial in case] for case in side.trials)
+    known = ([value for value in values if value is not None] for values in measured)
+    return {i: fmean(values) for i, values in enumerate(known) if values}
 
 
-def decided(data: Data, must_pass: list[Record]) -> Record:
-    """Return the decision; must_pass as chance.must_pass() returns it."""
-    pair = data.pair
-    worlds = decide.alone(evidence(data.differences, pair))
-    if pair.task is None and data.options.missing != "refuse":  # of run records what is missing is the model's outcome
-        against, favour = (evidence(differences(trials.filled(data.as_read, for_candidate)), pair)
+def decided(data: Data) -> Record:
+    """Return the decision; with what is missing filled, save of run records, where that is the model's outcome."""
+    score_range, worlds = data.pair.score_range, decide.alone(evidence(data.differences, data.pair.score_range))
+    if data.pair.task is None and data.missing != "refuse":
+        against, favour = (evidence(differences(trials.filled(data.as_read, for_candidate)), score_range)
                            for for_candidate in (False, True))
         worlds = worlds._replace(against=against, favour=favour)
-    failed = [row["case_id"] for rule in must_pass for row in rule["failed"]] if must_pass else None
-    return decide.decision(worlds, data.options.limits, has_sources(pair), failed)
+    failed = [row["case_id"] for rule in data.must_pass for row in rule["failed"]] if data.must_pass else None
+    return decide.decision(worlds, data.options.limits, data.has_sources, failed)
 
 
-def evidence(diffs: Differences, pair: Pair) -> Evidence:
+def evidence(diffs: Differences, score_range: Sequence[trials.Score]) -> Evidence:
     """Return the differences by source, with what the baseline's best source has and its worst one lacks."""
-    means = [Fraction(total, diffs.grid * size)
-             for size, total in zip(diffs.sizes(), diffs.sums(diffs.baseline), strict=True)]
-    low, high = pair.score_range
+    sizes, (low, high) = Counter(diffs.group_of), score_range
+    means = [Fraction(total, diffs.grid * sizes[group]) for group, total in diffs.sums(diffs.baseline).items()]
     return Evidence(diffs.groups(), diffs.unit, max(means) - low, high - min(means))
 
 
+def noise_floor(data: Data) -> Record:
+    return chance.noise_floor(data.scores[0], data.differences.group_of, data.options.limits, data.pair.score_range,
+                              data.options.seed)
+
+
 def planning(data: Data) -> Record:
-    diffs, (baseline, candidate) = data.differences, data.scores
-    recorded = decide.Recorded(diffs.numerators, diffs.unit, diffs.groups(), baseline, candidate, not data.unpaired,
-                               has_sources(data.pair))
+    """Return "variance", "half_width", "plan" and "detectable_difference"."""
+    diffs, sampled = data.differences, data.scores
+    if not data.unpaired:
+        sampled = [[list(map(operator.sub, after, before)) for before, after in zip(*data.scores, strict=True)]]
+    recorded = decide.Recorded(diffs.numerators, diffs.unit, diffs.groups(), sampled, data.has_sources)
     return decide.planning(recorded, data.options.limits.alpha, data.options.plan)
 
 
@@ -322,38 +313,29 @@ def planning(data: Data) -> Record:
 
 def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Record:
     """Return the comparison of a Pair, every figure rounded; RunError where something is missing that may not be."""
-    missing = options.missing if as_read.task is None else "zero"  # a model whose answer is missing has not passed
-    must_pass = chance.must_pass(as_read, options.must_pass)
-    pair, excluded = trials.apply_missing(as_read, missing)
-    data = prepare(as_read, pair, options)
+    data = prepare(as_read, options)
     pair, diffs = data.pair, data.differences
     # One generator serves them all, in this order: the published figures depend on it.
     drawn = max(sum(map(len, side)) for side in data.scores) <= MOST_DRAWN
     stream = IndexStream(options.seed) if drawn else None
     overall = overall_figures(data, stream)
     slices, adjusted_method, compared = slice_figures(data, stream)
-    pairs, passes = trial_pairs(data), chance.pass_counts(*data.scores)
     lengths = {len(case) for side in data.scores for case in side}
     comparison = {
         "comparison_version": COMPARISON_VERSION, "resamples": RESAMPLES, "seed": options.seed,
         "case_set": pair.case_set, "trials": lengths.pop() if len(lengths) == 1 else None,
         "baseline": pair.baseline.description, "candidate": pair.candidate.description,
-        "overall": overall, "trial_pairs": pairs,
-        "trial_pairs_reason": data.unpaired or (None if pairs else "scores are not pass or fail"),
-        "slices": slices, "cases": case_rows(data, passes), "sources": source_rows(data),
-        "slices_compared": compared, "adjusted_method": adjusted_method,
+        "overall": overall, **trial_pairs(data), "slices": slices, "cases": case_rows(data),
+        "sources": source_rows(data), "slices_compared": compared, "adjusted_method": adjusted_method,
         "shared_luck": data.luck, "consistency": chance.consistency(pair),
-        "changed_by_chance": chance.changed_by_chance(passes),
-        "noise_floor": chance.noise_floor(data.scores[0], diffs.group_of, options.limits, pair.score_range,
-                                          options.seed),
-        **planning(data),
-        "incomplete": decide.incomplete(as_read.baseline.trials, as_read.candidate.trials, pair.score_range),
+        "changed_by_chance": chance.changed_by_chance(data.passes), "noise_floor": noise_floor(data),
+        **planning(data), "incomplete": decide.incomplete(as_read),
         "nothing_moved": decide.nothing_moved(diffs.numerators, diffs.groups()),
         "tool_version": TOOL_VERSION, "task": pair.task,
         "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
-        "score_range": list(pair.score_range), "missing": missing, "excluded": excluded,
-        "uneven_trials": trials.uneven_trials(pair), "options": dict(options.given), "must_pass": must_pass or None,
-        "decision": decided(data, must_pass), "measures": measure_figures(data),
+        "score_range": list(pair.score_range), "missing": data.missing, "excluded": data.excluded,
+        "uneven_trials": trials.uneven_trials(pair), "options": dict(options.given),
+        "must_pass": data.must_pass or None, "decision": decided(data), "measures": measure_figures(data),
     }
     comparison["warnings"] = caution.warnings(comparison, pair, diffs.group_of)
     return dict(rounded(comparison, places=trials.shown_places(*pair.score_range)))

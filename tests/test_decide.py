@@ -13,7 +13,7 @@ from collections import Counter
 from fractions import Fraction
 
 from core import decide
-from core.trials import Side, Trial
+from core.trials import ComparedCase, Pair, Side, Trial
 
 # tau-bench airline (Yao et al. 2024; github.com/sierra-research/tau-bench, MIT): one system, four trials a case, as
 # "group:trials". The first two trials against the last two are an A/A comparison: truly no difference.
@@ -181,7 +181,7 @@ class DecisionTest(unittest.TestCase):
         found = decide_on([(1, 1)] * 5, gate="not-worse", margin=Fraction(1, 2))
         self.assertEqual((found["claims"], found["verdict"], found["gate_met"]), ([], "undecided", False))
         self.assertEqual((found["interval"], found["gate_contradicted"]), (None, False))
-        self.assertEqual(found["reason"], "a claim takes at least 6 sources, and there are 5")
+        self.assertEqual(found["reason"], "a claim takes at least 6 sources, not 5")
         self.assertEqual(decide_on([(1, 1)] * 6)["verdict"], "better")
         found = decide_on([(1, -1)] * 5, gate="not-worse", margin=Fraction(1, 2))
         self.assertEqual((found["claims"], found["gate_contradicted"]), ([], False))
@@ -214,12 +214,14 @@ class DecisionTest(unittest.TestCase):
                          "the interval by source, -0.1 to 0.3, leaves open whether it is a gain or a loss")
         self.assertEqual(decide_on(groups, 10, margin=Fraction(1, 20))["reason"],
                          "the interval by source, -0.1 to 0.3, does not rule out a loss of 0.05")
-        self.assertIn("without a margin shows nothing", decide_on([(1, 0)] * 7)["reason"])
+        self.assertEqual(decide_on([(1, 0)] * 7)["reason"],
+                         "the interval by source, 0 to 0, leaves open whether it is a gain or a loss")
         asked = decide_on([(1, 0)] * 7, gate="better", min_gain=Fraction(1, 10))
         self.assertEqual((asked["gate_contradicted"], asked["gate_reason"]),
-                         (True, "the interval by source, 0 to 0, lies below 0.1"))
+                         (True, "the interval by source, 0 to 0, does not lie above 0.1"))
         self.assertIn("does not lie above 0", decide_on(groups, 10, gate="better")["gate_reason"])
-        self.assertIn("lies below 0.4", decide_on(groups, 10, gate="better", min_gain=Fraction(2, 5))["gate_reason"])
+        asked = decide_on(groups, 10, gate="better", min_gain=Fraction(2, 5))
+        self.assertIn("does not lie above 0.4", asked["gate_reason"])
 
     def test_swapping_the_systems_swaps_better_and_worse(self):
         rng = random.Random(5)
@@ -284,7 +286,7 @@ class DecisionTest(unittest.TestCase):
 
     def test_a_gain_below_the_gain_that_is_wanted_is_no_open_question(self):
         found = decide_on([(1, 1), (1, 2)] * 6, 10, min_gain=Fraction(3, 10))
-        self.assertEqual(found["reason"], "the interval by source, 0.1167 to 0.1833, lies below 0.3")
+        self.assertEqual(found["reason"], "the interval by source, 0.1167 to 0.1833, does not lie above 0.3")
 
     def test_where_a_gain_is_seen_fewer_sources_are_needed_for_it_settles_not_worse_too(self):
         groups = [(10, 20)] * 1 + [(1, k) for k in (0, 0, 0, 1, 0, 0, 1)]
@@ -377,7 +379,10 @@ class WorldsTest(unittest.TestCase):
 class PlanningTest(unittest.TestCase):
     def plan(self, baseline, candidate, members, target=None, paired=True, has_sources=True):
         ks, unit = differences(baseline, candidate)
-        sample = decide.Recorded(ks, unit, grouped(ks, members), baseline, candidate, paired, has_sources)
+        trials = [baseline, candidate]
+        if paired:
+            trials = [[[y - x for x, y in zip(b, c)] for b, c in zip(baseline, candidate)]]
+        sample = decide.Recorded(ks, unit, grouped(ks, members), trials, has_sources)
         return decide.planning(sample, target=target)
 
     def test_airline_standard_errors_as_an_independent_program_found_them(self):
@@ -528,16 +533,21 @@ def side(*cases):
     return Side({}, [list(case) for case in cases], [])
 
 
+def pair_of(baseline, candidate, score_range):
+    cases = [ComparedCase(f"c{i}", None, ()) for i in range(len(baseline))]
+    return Pair(cases, side(*baseline), side(*candidate), score_range, {}, [])
+
+
 class IncompleteTest(unittest.TestCase):
     def test_bounds_are_the_extremes_of_every_way_to_grade(self):
         cut, lost = trial(None, reason="TruncatedReply"), trial(None, reason="timeout")
         baseline = [[trial(1), cut], [trial(0), trial(1)], [], [trial(1), trial(Fraction(1, 2))]]
         candidate = [[trial(1), trial(0)], [lost, cut], [trial(1)], [trial(0), lost]]
-        found = decide.incomplete(baseline, candidate, (0, 2))
+        pair = pair_of(baseline, candidate, (0, 2))
+        found = decide.incomplete(pair)
         self.assertEqual(found["baseline"], {"trials": 2, "reasons": {"TruncatedReply": 1, "missing": 1}})
         self.assertEqual(found["candidate"], {"trials": 3, "reasons": {"TruncatedReply": 1, "timeout": 2}})
-        self.assertEqual(decide.incomplete_per_case(baseline), [1, 0, 1, 0])
-        self.assertEqual(decide.incomplete_per_case(candidate), [0, 2, 0, 1])
+        self.assertEqual(decide.unscored(pair), {"c0": [1, 0], "c1": [0, 2], "c2": [1, 0], "c3": [0, 1]})
         outcomes = []
         for fill in itertools.product((0, 2), repeat=5):
             rest = iter(fill)
@@ -548,7 +558,7 @@ class IncompleteTest(unittest.TestCase):
         self.assertEqual(found["difference_bounds"], [min(outcomes), max(outcomes)])
 
     def test_nothing_incomplete_has_no_bounds(self):
-        self.assertEqual(decide.incomplete([[trial(1)]], [[trial(0)]], (0, 1)),
+        self.assertEqual(decide.incomplete(pair_of([[trial(1)]], [[trial(0)]], (0, 1))),
                          {"baseline": {"trials": 0, "reasons": {}}, "candidate": {"trials": 0, "reasons": {}},
                           "difference_bounds": None})
 

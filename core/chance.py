@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from core.decide import (
-    MIN_GROUPS, Z_95, Evidence, Limits, Number, Record, Scores, alone, claim_of, holds, text,
+    MIN_GROUPS, Z_95, Evidence, Limits, Number, Record, Scores, alone, claim_of, holds, squares_of, text,
 )
 from core.files import RunError
 from core.intervals import SEED, InvertedSum, flip_p_value
@@ -48,11 +48,13 @@ def pass_counts(baseline: Scores, candidate: Scores) -> list[Passes] | None:
     return [(int(sum(b)), len(b), int(sum(c)), len(c)) for b, c in zip(baseline, candidate, strict=True)]
 
 
-def _deals(passes: int, in_baseline: int, in_candidate: int) -> tuple[int, Sequence[float]]:
-    """Return the least passes that the candidate can be dealt, and the share of deals of each number from there on.
+def _deals(passes: int, in_baseline: int, in_candidate: int) -> dict[int, float]:
+    """Return how often each difference comes out when so many passes are dealt to the trials of both runs at random.
 
-    >>> _deals(1, 1, 3)                    # none in one of four deals, one in three
-    (0, [0.25, 0.75])
+    A difference of shares is in units of 1 / (in_baseline * in_candidate).
+
+    >>> _deals(1, 1, 3)                    # one to the baseline in one of four deals, to the candidate in three
+    {-3: 0.25, 1: 0.75}
     """
     low, high = max(0, passes - in_baseline), min(passes, in_candidate)
     mode = min(high, max(low, (passes + 1) * (in_candidate + 1) // (in_baseline + in_candidate + 2)))
@@ -63,7 +65,7 @@ def _deals(passes: int, in_baseline: int, in_candidate: int) -> tuple[int, Seque
         down.append(down[-1] * c * (in_baseline - passes + c) / ((in_candidate - c + 1) * (passes - c + 1)))
     weights = down[:0:-1] + up
     whole = math.fsum(weights)
-    return low, [weight / whole for weight in weights]
+    return {c * in_baseline - (passes - c) * in_candidate: weight / whole for c, weight in enumerate(weights, low)}
 
 
 @functools.lru_cache(maxsize=4096)         # ten thousand cases of five trials ask a few dozen different questions
@@ -75,11 +77,9 @@ def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int,
     >>> round(by_chance(0, 5, 5, 5), 6), by_chance(3, 5, 4, 5)         # 1 / 126; any deal of 7 passes
     (0.007937, 1.0)
     """
-    passes = passes_baseline + passes_candidate
-    low, shares = _deals(passes, trials_baseline, trials_candidate)
+    deals = _deals(passes_baseline + passes_candidate, trials_baseline, trials_candidate)
     least = abs(passes_candidate * trials_baseline - passes_baseline * trials_candidate)
-    return min(1.0, math.fsum(share for c, share in enumerate(shares, low)
-                              if abs(c * trials_baseline - (passes - c) * trials_candidate) >= least))
+    return min(1.0, math.fsum(share for move, share in deals.items() if abs(move) >= least))
 
 
 def changed_by_chance(passes: list[Passes] | None) -> Record:
@@ -101,9 +101,8 @@ def changed_by_chance(passes: list[Passes] | None) -> Record:
     trials = counts.pop()
     moved, expected = Counter(abs(c - b) for b, _, c, _ in passes), [0.0] * (trials + 1)
     for total, cases in Counter(b + c for b, _, c, _ in passes).items():
-        low, shares = _deals(total, trials, trials)
-        for c, share in enumerate(shares, low):
-            expected[abs(2 * c - total)] += cases * share
+        for move, share in _deals(total, trials, trials).items():
+            expected[abs(move) // trials] += cases * share
     rows, observed, by_chance, surprise = [], 0, 0.0, 1e-9
     for least in range(trials, 0, -1):
         observed, by_chance = observed + moved[least], by_chance + expected[least]
@@ -161,17 +160,11 @@ def _scores_of_all(side: Side) -> list[tuple[Number, ...]]:
 
 def _luck(scores: Sequence[tuple[Number, ...]]) -> Record:
     """Return ratio and p-value of scores by case and trial; None where no case varies."""
-    trials, together = len(scores[0]), _squares([sum(column) for column in zip(*scores, strict=True)])
-    apart = math.fsum(_squares(row) * cases for row, cases in Counter(scores).items())
+    trials, together = len(scores[0]), squares_of([sum(column) for column in zip(*scores, strict=True)])
+    apart = math.fsum(squares_of(row) * cases for row, cases in Counter(scores).items())
     if not apart:
         return {"ratio": None, "p_value": None}
     return {"ratio": together / apart, "p_value": chi_squared_tail(together / apart * (trials - 1), trials - 1)}
-
-
-def _squares(values: Sequence[Number]) -> float:
-    """Return the sum of squared distances from the mean."""
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values)
 
 
 def chi_squared_tail(value: float, df: int) -> float:
@@ -210,35 +203,30 @@ def very_cases(pair: Pair, paired: bool, luck: Record) -> VeryCases:
         known = [[_variance_of_mean(tuple((score,) for score in case)) for case in side] for side in (before, after)]
         return VeryCases([], passes, [None if None in both else sum(both) for both in zip(*known, strict=True)],
                          reason or (None if passes else "trials do not pair, and scores are not pass or fail"))
-    alike, most = alike_trials(pair), math.lcm(*{len(case) for case in before})
+    most = math.lcm(*{len(case) for case in before})
     unit = math.lcm(*{score.denominator for side in (before, after) for case in side for score in case})
-
-    @functools.cache                       # of thousands of cases most have the same few differences
-    def chance_of(each: tuple[tuple[int, int], ...], one_draw: bool) -> tuple[list[int], float | None]:
-        by_number = dict(each)
-        draws = tuple(tuple(by_number[number] for number in group if number in by_number) for group in alike)
-        variance = _variance_of_mean(tuple(filter(None, draws)))
-        units = [sum(draw) * most // len(each) for draw in ([by_number.values()] if one_draw else filter(None, draws))]
-        return units, variance and variance / unit ** 2
-
+    draw_of = {number: draw for draw, numbers in enumerate(alike_trials(pair)) for number in numbers}
     units, variances = [], []
     for numbers, old, new, *trials in zip(
             trial_numbers(pair.baseline), before, after, *(side.trials for side in pair.sides), strict=True):
-        each = tuple((number, int((c - b) * unit)) for number, b, c in zip(numbers, old, new, strict=True))
-        found = chance_of(each, len(each) > 1 and all(map(_alike, trials)))
-        units.append(found[0])
-        variances.append(found[1])
+        by_draw: dict[int, tuple[int, ...]] = {}           # the changes of the trials that are one draw
+        for number, b, c in zip(numbers, old, new, strict=True):
+            by_draw[draw_of[number]] = (*by_draw.get(draw_of[number], ()), int((c - b) * unit))
+        draws = tuple(by_draw.values())
+        variances.append(_variance_of_mean(draws, unit))
+        if len(old) > 1 and all(map(_alike, trials)):
+            draws = (sum(draws, ()),)
+        units.append([sum(draw) * most // len(old) for draw in draws])
     return VeryCases(units, None, variances, reason)
 
 
-@functools.lru_cache(maxsize=4096)
-def _variance_of_mean(draws: tuple[tuple[Number, ...], ...]) -> float | None:
-    """Return the variance of the mean of all trials, where those of one draw are one chance; None of a single draw."""
+@functools.lru_cache(maxsize=4096)         # of thousands of cases most have the same few differences
+def _variance_of_mean(draws: tuple[tuple[Number, ...], ...], unit: int = 1) -> float | None:
+    """Return the variance of the mean of all trials / unit, where those of one draw vary together; None of one draw."""
     if len(draws) < 2:
         return None
-    squares = _squares([sum(draw) / len(draw) for draw in draws])
-    trials = sum(map(len, draws))
-    return squares / (len(draws) - 1) * sum(len(draw) ** 2 for draw in draws) / trials ** 2
+    squares, trials = squares_of([sum(draw) / len(draw) for draw in draws]), sum(map(len, draws))
+    return squares / (len(draws) - 1) * sum(len(draw) ** 2 for draw in draws) / (trials * unit) ** 2
 
 
 def _alike(trials: Sequence[Trial]) -> bool:
@@ -321,9 +309,8 @@ def _dealt(cases: Sequence[Passes]) -> float:
     seen = abs(sum(c * (grid // in_candidate) - b * (grid // in_baseline) for b, in_baseline, c, in_candidate in cases))
     draws = []
     for (total, one, other), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
-        low, shares = _deals(total, one, other)
-        draws.append((count, {c * (grid // other) - (total - c) * (grid // one): share
-                              for c, share in enumerate(shares, low) if share > 1e-20}))
+        moves = _deals(total, one, other).items()
+        draws.append((count, {move * grid // (one * other): share for move, share in moves if share > 1e-20}))
     found = InvertedSum(draws)
     return min(1.0, max(0.0, found.share(-seen) + 1 - found.share(seen - 1)) + 1e-12)
 
@@ -371,11 +358,11 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
     """
     found = []
     for tag, value in wanted:
-        failed, count = [], 0
+        failed, count, (_, top) = [], 0, pair.score_range
         for case, before, after in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
             if (tag, value) in case.tags:
                 count += 1
-                passed, trials = [trial.score for trial in after].count(pair.score_range[1]), max(len(before), len(after))
+                passed, trials = sum(trial.score == top for trial in after), max(len(before), len(after))
                 if passed < trials:
                     failed.append({"case_id": case.id, "passed": passed, "trials": trials})
         if not count:

@@ -168,6 +168,14 @@ SAFETY = ("equivalent", "not worse")                         # these need a marg
 CLAIMS = ("worse", "better", *SAFETY)                        # in the order of the verdict
 
 
+def _demands(claim: str, limits: Limits) -> list[tuple[int, Number, Number]]:
+    """Return what a claim demands: that sign * difference lies above a limit, with a one-sided error."""
+    if claim == "equivalent":
+        return [(sign, -limits.margin, limits.equivalence_alpha) for sign in (1, -1)]
+    limit = {"worse": limits.margin, "better": limits.min_gain, "not worse": -limits.margin}[claim]
+    return [(-1 if claim == "worse" else 1, limit, limits.alpha)]
+
+
 def holds(claim: str, worlds: Worlds, limits: Limits) -> bool:
     """Tell whether a claim holds. A limit is excluded strictly: an end that touches it claims nothing.
 
@@ -178,24 +186,18 @@ def holds(claim: str, worlds: Worlds, limits: Limits) -> bool:
     >>> [claim for claim in CLAIMS if holds(claim, gain, Limits(margin=Fraction(1, 10)))]
     ['better', 'not worse']
     """
-    alpha, margin = limits.alpha, limits.margin
-    if len(worlds.seen.groups) < limits.sources or not margin and claim in SAFETY:
+    if len(worlds.seen.groups) < limits.sources or claim in SAFETY and not limits.margin:
         return False
-    if claim == "worse":
-        return worlds.above(-1, margin, alpha)
-    if claim == "equivalent":
-        return all(worlds.above(sign, -margin, limits.equivalence_alpha, True) for sign in (1, -1))
-    better = worlds.above(1, limits.min_gain, alpha)       # which implies "not worse"
-    return better or claim == "not worse" and worlds.above(1, -margin, alpha, True)
+    if claim == "not worse" and holds("better", worlds, limits):
+        return True
+    return all(worlds.above(*demand, claim in SAFETY) for demand in _demands(claim, limits))
 
 
 def contradicted(worlds: Worlds, limits: Limits) -> bool:
     """Tell whether the data contradict the gate: the difference lies where the gate's claim is wrong."""
     if limits.gate is None or len(worlds.seen.groups) < limits.sources:
         return False
-    if limits.gate == "equivalent":
-        return any(worlds.above(sign, limits.margin, limits.equivalence_alpha) for sign in (1, -1))
-    return worlds.above(-1, -limits.min_gain if limits.gate == "better" else limits.margin, limits.alpha)
+    return any(worlds.above(-sign, -limit, alpha) for sign, limit, alpha in _demands(claim_of(limits.gate), limits))
 
 
 def decision(worlds: Worlds, limits: Limits, has_sources: bool, failed: list[str] | None = None) -> Record:
@@ -340,38 +342,29 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
     difference seen lies beyond it. groups_needed, at the spread seen and with 80% power, is None once it has that
     verdict, and where no number would do: the difference lies on a limit, or a single source shows no spread.
     """
-    difference = Fraction(sum(total for _, total in seen.groups), sum(n for n, _ in seen.groups) * seen.unit)
-    final, gap = _in_the_end(difference, limits)
     asked = "equivalent" if limits.gate == "equivalent" else "not worse"
     found = {"groups_needed": None, "sources_needed": _sources_needed(asked, seen, limits) if limits.margin else None}
-    if verdict != final and gap and len(seen.groups) > 1:
+    difference = Fraction(sum(total for _, total in seen.groups), sum(n for n, _ in seen.groups) * seen.unit)
+    for claim in CLAIMS:
+        demands = _demands(claim, limits)
+        gap = min(sign * difference - limit for sign, limit, _ in demands)
+        if gap > 0:
+            break
+    if claim != verdict and gap > 0 and len(seen.groups) > 1:
         variance = cluster_variance(seen.groups, seen.unit) * len(seen.groups)
-        reach = _reach(limits.equivalence_alpha if final == "equivalent" else limits.alpha, len(seen.groups))
-        safe = _sources_needed(final, seen, limits) if final in SAFETY else None
-        found["groups_needed"] = max(_whole(variance * Fraction(reach) ** 2 / gap ** 2), limits.sources,
-                                     len(seen.groups) + 1, safe or 0)
+        needed = _whole(variance * Fraction(_reach(demands[0][2], len(seen.groups))) ** 2 / gap ** 2)
+        safe = _sources_needed(claim, seen, limits) if claim in SAFETY else None
+        found["groups_needed"] = max(needed, limits.sources, len(seen.groups) + 1, safe or 0)
     return found
 
 
 def _sources_needed(claim: str, seen: Evidence, limits: Limits) -> int | None:
-    if claim == "not worse":
+    counts = [sources_for_safety(seen, sign, limits.margin, alpha) for sign, _, alpha in _demands(claim, limits)]
+    found = [max(counts, key=lambda count: count or LARGEST_PLAN)]
+    if claim == "not worse":                               # "better" implies it
         gains = [Fraction(total, seen.unit) - limits.min_gain * n for n, total in seen.groups]
-        ways = [sources_for_safety(seen, 1, limits.margin, limits.alpha), _enough(gains, 0.0, limits.alpha)]
-        return min(filter(None, ways), default=None)      # "better" implies it
-    both = [sources_for_safety(seen, sign, limits.margin, limits.equivalence_alpha) for sign in (1, -1)]
-    return max(count or 0 for count in both) if all(both) else None
-
-
-def _in_the_end(difference: Fraction, limits: Limits) -> tuple[str, Number]:
-    """Return the verdict of endless sources with this difference, and how far it lies from the nearest limit."""
-    margin = limits.margin
-    if difference < -margin:
-        return "worse", -margin - difference
-    if difference > limits.min_gain:
-        return "better", difference - limits.min_gain
-    if abs(difference) < margin:
-        return "equivalent", margin - abs(difference)
-    return "not worse", difference + margin
+        found.append(_enough(gains, 0.0, limits.alpha))
+    return min(filter(None, found), default=None)
 
 
 def sources_for_safety(seen: Evidence, sign: int, margin: Number, alpha: Number) -> int | None:
@@ -472,49 +465,50 @@ class _Way(NamedTuple):
 def _variance(sample: Recorded) -> tuple[Record, float, dict[str, _Way]]:
     """Return "variance", that of the mean difference, and the ways to lessen it: none where there is no spread."""
     numerators, unit, groups, trials, has_sources = sample
-    n, number, total, squares = len(numerators), len(groups), sum(numerators), sum(k * k for k in numerators)
+    n, number, sources, whole = len(numerators), len(groups), Fraction(0), Fraction(0)
     found: Record = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
                                    "standard_error_source", "design_effect", "reason"))
     if n < 2:
         return found | {"reason": "one case shows no spread between cases"}, 0, {}
-    by_source, one = Fraction(0), Fraction(squares * n - total * total, n * (n - 1) * unit ** 2)
-    found["standard_error_case"] = math.sqrt(one / n)
+    whole = by_case = cluster_variance([(1, k) for k in numerators], unit)
+    found["standard_error_case"] = math.sqrt(by_case)
     if has_sources and number < 2:
         return found | {"reason": "one source shows no spread between sources"}, 0, {}
     reasons = [] if has_sources else ["no source tag: each case counts as independent"]
     if has_sources:
-        robust = cluster_variance(groups, unit)
-        found |= {"standard_error_source": math.sqrt(robust), "design_effect": robust * n / one if one else None}
+        by_source = cluster_variance(groups, unit)
+        found["standard_error_source"] = math.sqrt(by_source)
+        found["design_effect"] = by_source / by_case if by_case else None
         if number == n:
             reasons.append("one case a source: between_cases holds the part of the sources too")
         else:
-            found["between_sources"], within = _between_and_within(sample, squares)
+            found["between_sources"], within = _between_and_within(sample)
             if found["between_sources"]:
-                by_source, one = found["between_sources"] * sum(cases ** 2 for cases, _ in groups) / n ** 2, within
-    whole = float(by_source + one / n)
+                sources = found["between_sources"] * sum(cases ** 2 for cases, _ in groups) / n ** 2
+                whole = sources + within / n
     ways = {"groups": _Way(number, MIN_GROUPS, 0.0)}
     if not has_sources or number < n:      # of more cases of the same sources nobody knows
-        ways["cases"] = _Way(n, number if has_sources else MIN_GROUPS, float(by_source))
+        ways["cases"] = _Way(n, number if has_sources else MIN_GROUPS, float(sources))
     if all(any(len(case) > 1 for case in scores) for scores in trials):
         sampling, part = (sum(figures) for figures in zip(*map(_sampling, trials), strict=True))
-        found |= {"between_cases": max(0.0, one - part), "sampling": sampling}
-        ways["trials"] = _Way(sampling / (part or 1), 1, by_source + found["between_cases"] / n)
+        found |= {"between_cases": max(0.0, (whole - sources) * n - part), "sampling": sampling}
+        ways["trials"] = _Way(sampling / (part or 1), 1, sources + found["between_cases"] / n)
     else:
         reasons.append("one trial a case: the sampling part is not known")
     if len(set(numerators)) == 1:
         reasons.append("all equal: no spread to plan from")
         ways = {}
-    return found | {"reason": "; ".join(reasons) or None}, whole, ways
+    return found | {"reason": "; ".join(reasons) or None}, float(whole), ways
 
 
-def _between_and_within(sample: Recorded, squares: int) -> tuple[Fraction, Fraction]:
-    """Return the variance between sources, and that of cases within a source; squares are those of the numerators."""
+def _between_and_within(sample: Recorded) -> tuple[Fraction, Fraction]:
+    """Return the variance between sources, and that of cases within a source."""
     n, number, by_size = len(sample.numerators), len(sample.groups), Counter[int]()
     for cases, group_total in sample.groups:               # a few fractions to add instead of thousands
         by_size[cases] += group_total ** 2
     explained = sum((Fraction(square, cases) for cases, square in by_size.items()), Fraction(0))
     weight = Fraction(sum(cases ** 2 for cases, _ in sample.groups), n)
-    within = (squares - explained) / ((n - number) * sample.unit ** 2)
+    within = (sum(k * k for k in sample.numerators) - explained) / ((n - number) * sample.unit ** 2)
     between = (explained - Fraction(sum(sample.numerators) ** 2, n)) / ((number - 1) * sample.unit ** 2)
     return max(Fraction(0), (between - within) * (number - 1) / (n - weight)), within
 
@@ -523,10 +517,15 @@ def _sampling(scores: Scores) -> tuple[float, float]:
     """Return the variance of one trial within its case, pooled over cases, and that of a share, its mean over cases."""
     squares = 0.0
     for case, count in Counter(map(tuple, scores)).items():          # of thousands of cases most score alike
-        mean = math.fsum(case) / len(case)
-        squares += count * math.fsum((score - mean) ** 2 for score in case)
+        squares += count * squares_of(case)
     one_trial = squares / (sum(map(len, scores)) - len(scores))
     return one_trial, one_trial * math.fsum(1 / len(case) for case in scores) / len(scores)
+
+
+def squares_of(values: Sequence[Number]) -> float:
+    """Return the sum of squared distances from the mean."""
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values)
 
 
 def cluster_variance(groups: Sequence[tuple[int, int | Fraction]], unit: int) -> Fraction:

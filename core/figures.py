@@ -208,8 +208,9 @@ def _adjusted(parts: dict[Cases, Differences], groups: int) -> tuple[dict[Cases,
     enough = {cases: part for cases, part in parts.items() if len(set(part.group_of)) >= decide.MIN_GROUPS}
     if not enough:
         return {}, None
-    sums = [[part.sums(part.numerators).get(group, 0) for group in range(groups)] for part in enough.values()]
-    sizes = [[part.group_of.count(group) for group in range(groups)] for part in enough.values()]
+    sums = [[part.get(group, 0) for group in range(groups)]
+            for part in (part.sums(part.numerators) for part in enough.values())]
+    sizes = [[part[group] for group in range(groups)] for part in (Counter(part.group_of) for part in enough.values())]
     p_values, method = adjust.adjusted_p_values(sums)
     return dict(zip(enough, zip(p_values, adjust.smallest_p_values(sums, sizes), strict=True), strict=True)), method
 

@@ -97,10 +97,11 @@ class ChanceTest(unittest.TestCase):
 
     def test_deals_in_floats_are_those_in_whole_numbers(self):
         for passes, in_baseline, in_candidate in ((150, 200, 100), (7, 300, 5), (300, 150, 151), (0, 200, 200)):
-            low, shares = chance._deals(passes, in_baseline, in_candidate)
+            shares = chance._deals(passes, in_baseline, in_candidate)
             self.assertEqual(len(shares), min(passes, in_candidate) - max(0, passes - in_baseline) + 1)
             ways = math.comb(in_baseline + in_candidate, passes)
-            for c, share in enumerate(shares, low):
+            for move, share in shares.items():
+                c = (move + passes * in_candidate) // (in_baseline + in_candidate)
                 exact = math.comb(in_candidate, c) * math.comb(in_baseline, passes - c) / ways
                 self.assertAlmostEqual(share / exact if exact > 1e-290 else 1, 1, places=9)
 
@@ -193,11 +194,10 @@ class TheseCasesTest(unittest.TestCase):
             grid = math.lcm(*(n for _, b, _, c in cases for n in (b, c)))
             sums = Counter({0: 1.0})
             for b, in_b, c, in_c in cases:
-                low, shares = chance._deals(b + c, in_b, in_c)
                 longer = Counter()
-                for k, dealt in enumerate(shares, low):
+                for move, dealt in chance._deals(b + c, in_b, in_c).items():
                     for total, share in sums.items():
-                        longer[total + k * grid // in_c - (b + c - k) * grid // in_b] += share * dealt
+                        longer[total + move * grid // (in_b * in_c)] += share * dealt
                 sums = longer
             seen = abs(sum(c * grid // in_c - b * grid // in_b for b, in_b, c, in_c in cases))
             exact = sum(share for total, share in sums.items() if abs(total) >= seen)

@@ -12,9 +12,10 @@ import operator
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from core.decide import FEW_CASES, MIN_GROUPS, Number, Record, text
+from core.chance import grouped
+from core.decide import FEW_CASES, MIN_GROUPS, Number, Record, text, whole_numbers
 from core.intervals import flip_p_value
-from core.trials import Pair, Side, Trial, listed
+from core.trials import SIDES, Pair, Side, Trial, listed
 
 Rule = tuple[str, str, str]    # code, message, advice
 ALIKE = 0.95                   # of the cases with the same output, and two trials are nearly one
@@ -33,11 +34,11 @@ def warnings(comparison: Record, pair: Pair, members: list[int]) -> list[Record]
 
 def _size_rules(c: Record) -> Iterator[Rule]:
     unit, groups, cases = c["decision"]["unit"], c["overall"]["source_sign_flip"]["groups"], c["overall"]["cases"]
-    needed, sizes = c["decision"]["sources_for_level"], [row["cases"] for row in c["sources"] or []]
+    needed, effect = c["decision"]["sources_for_level"], c["variance"]["design_effect"]
     if groups < needed:
-        level = "a 95% interval" if needed == MIN_GROUPS else "the level that was declared with --look or --among"
-        yield ("few_groups", f"{unit}s: {groups}, too few for {level}",
+        yield ("few_groups", f"{unit}s: {groups}, too few for the interval that decides",
                f"record at least {needed} {unit}s; variants of one message are one source")
+    sizes = [row["cases"] for row in c["sources"] or []]
     effective = sum(sizes) ** 2 / sum(size * size for size in sizes) if sizes else groups
     if effective < 2 / 3 * groups:
         yield ("uneven_sources", f"few sources hold most of the cases: the {groups} count as about {text(effective)}, "
@@ -48,7 +49,6 @@ def _size_rules(c: Record) -> Iterator[Rule]:
     if unit == "case":
         yield ("no_sources", "no case names its source, so cases made from one message count as independent",
                "tag each case with its source (cluster in a trial log)")
-    effect = c["variance"]["design_effect"]
     if effect and effect > 2:
         yield ("large_design_effect", f"variants of one message rise and fall together, so these {cases} cases count "
                f"as about {max(1, round(cases / effect))}", "use the interval by source; add new messages, not more "
@@ -58,34 +58,30 @@ def _size_rules(c: Record) -> Iterator[Rule]:
                "do not rely on \"not worse\"; add cases that the baseline passes")
     if c["nothing_moved"]:
         yield ("nothing_moved", f"no case changed, yet up to {text(100 * c['nothing_moved']['excluded_share'])}% of "
-               f"all {unit}s may change", "do not call the two the same: " + "declare --margin, " * (
-                   not c["decision"]["margin"]) + "add cases that are neither easy nor hopeless")
+               f"all {unit}s may change", "do not call the two the same: add cases that are neither easy nor hopeless")
 
 
 def _interval_rules(c: Record) -> Iterator[Rule]:
-    overall, flip = c["overall"], c["overall"]["source_sign_flip"]
+    overall, flip = c["overall"], c["overall"]["source_sign_flip"]["interval_95"]
     slices = {f"{tag}: {value}": part for tag, values in c["slices"].items() for value, part in values.items()}
-    moved, cases = overall["better"] + overall["worse"], overall["cases"]
-    luck = c["shared_luck"]["withheld"]                    # then no interval by case is believed
-
-    def excludes_0(interval: Sequence[Number] | None) -> bool:
-        return interval is not None and not interval[0] <= 0 <= interval[1]
-
-    low, high = overall["exact_interval_95"]
+    moved, (low, high) = overall["better"] + overall["worse"], overall["exact_interval_95"]
     if moved and (moved < MIN_GROUPS or low == high):
-        yield ("degenerate_interval", f"{moved} of {cases} cases changed, too few or too much alike for a bootstrap "
-               "interval by case", "read the changed cases one by one; add cases that are neither easy nor hopeless")
-    if luck:
+        yield ("degenerate_interval", f"{moved} of {overall['cases']} cases changed, too few or too much alike for a "
+               "bootstrap interval by case",
+               "read the changed cases one by one; add cases that are neither easy nor hopeless")
+    alone = [name for name, part in slices.items() if _excludes_0(part["exact_interval_95"])
+             and (part["adjusted_p_value"] or 0) >= 0.05]
+    if c["shared_luck"]["withheld"]:                       # then no interval by case is believed
         yield ("shared_luck", "intervals by case and by trial are too narrow, and with many sources the one by source: "
                f"{c['shared_luck']['reason']}", "record both runs again with bench.py --seeds per-case")
-    elif flip["interval_95"] and excludes_0([low, high]) != excludes_0(flip["interval_95"]):
-        yield ("intervals_disagree", "one of the bootstrap interval by case and the sign-flip interval contains 0, the "
-               "other does not", "use the sign-flip interval: the decision rests on it")
-    alone = [name for name, part in slices.items() if excludes_0(part["exact_interval_95"])
-             and part["adjusted_p_value"] is not None and part["adjusted_p_value"] >= 0.05]
-    if alone and not luck:
-        yield ("many_slices", f"slices that differ when looked at alone, but not among all {c['slices_compared']}: "
-               + listed(alone), "read their adjusted p; test such a slice on new cases before reporting it")
+    else:
+        if flip and _excludes_0([low, high]) != _excludes_0(flip):
+            yield ("intervals_disagree", "one of the bootstrap interval by case and the sign-flip interval contains 0, "
+                   "the other does not", "use the sign-flip interval: the decision rests on it")
+        if alone:
+            yield ("many_slices", "slices that differ when looked at alone, but not among all "
+                   f"{c['slices_compared']}: {listed(alone)}",
+                   "read their adjusted p; test such a slice on new cases before reporting it")
     same = {" = ".join(sorted([name, *part["same_cases_as"]])) for name, part in slices.items()
             if part["same_cases_as"]}
     if same:
@@ -93,16 +89,18 @@ def _interval_rules(c: Record) -> Iterator[Rule]:
                "count them once: these cases cannot show which of the names explains a change")
 
 
+def _excludes_0(interval: Sequence[Number]) -> bool:
+    return not interval[0] <= 0 <= interval[1]
+
+
 def _missing_rules(c: Record) -> Iterator[Rule]:
-    baseline, candidate = (c["incomplete"][side]["trials"] for side in ("baseline", "candidate"))
-    bounds = c["incomplete"]["difference_bounds"]
+    trials, bounds = [c["incomplete"][side]["trials"] for side in SIDES], c["incomplete"]["difference_bounds"]
     if bounds and bounds[0] * bounds[1] <= 0:
         yield ("incomplete_decides", f"had the incomplete trials been graded, the difference could lie anywhere from "
                f"{text(bounds[0])} to {text(bounds[1])}: its sign depends on them",
-               "find out why, and record anew with what lets them end" if c.get("task") else
-               "record them again before deciding")
-    if max(baseline, candidate) > 2 * min(baseline, candidate):
-        yield ("one_sided_incomplete", f"incomplete trials: baseline {baseline}, candidate {candidate}",
+               "find out why, and record them again with what lets them end")
+    if max(trials) > 2 * min(trials):
+        yield ("one_sided_incomplete", "incomplete trials: baseline {}, candidate {}".format(*trials),
                "look at their reasons: a limit or a timeout may have cut off one side more than the other")
     if c["excluded"]:
         yield ("excluded_cases", f"cases left out of the comparison: {len({row['case_id'] for row in c['excluded']})}, "
@@ -113,7 +111,6 @@ def _missing_rules(c: Record) -> Iterator[Rule]:
 
 
 def _trial_rules(c: Record, pair: Pair, members: list[int]) -> Iterator[Rule]:
-    sides = {"baseline": pair.baseline, "candidate": pair.candidate}
     if any(max(map(len, side.trials)) == 1 for side in pair.sides):
         yield ("one_trial", "there is one trial a case, so a real change and a lucky draw look alike",
                "record 3 trials a case or more")
@@ -123,21 +120,20 @@ def _trial_rules(c: Record, pair: Pair, members: list[int]) -> Iterator[Rule]:
     if _same_outputs(pair):
         yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one cache",
                "check that prompt or model did change, and record again without a cache")
-    for (name, side), temperature in zip(sides.items(), pair.temperatures, strict=True):
+    for name, side, temperature in zip(SIDES, pair.sides, pair.temperatures, strict=True):
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
-            at = f"at temperature {text(temperature)}" if temperature else "whatever their seeds"
-            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte, {at}: perhaps "
-                   "from a cache", "switch the cache off, or record one trial a case")
+            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte, though not "
+                   "recorded at temperature 0: perhaps from a cache",
+                   "switch the cache off, or record one trial a case")
         elif alike := _nearly_alike(side):
-            count, apart = max(map(len, side.trials)), len(alike)
             told = "; ".join(", ".join(f"{t + 1}" for t in numbers) for numbers in alike if len(numbers) > 1)
             yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers {told}), "
-                   f"so its {count} trials count as {apart}",
+                   f"so its {sum(map(len, alike))} trials count as {len(alike)}",
                    "record with other seeds, or with bench.py --seeds per-case")
         rise, p_value = _order_effect(side, members)
         if p_value < 0.01:
-            yield ("order_effect", f"the {name}'s later trials of the same cases score {text(abs(rise))} "
-                   f"{'higher' if rise > 0 else 'lower'} than its earlier ones (p = {text(p_value)})",
+            yield ("order_effect", f"from the earlier to the later trials of the same cases the {name}'s score changes "
+                   f"by {text(rise)} (p = {text(p_value)})",
                    "find what changed while recording, and record both sides in turns")
 
 
@@ -160,17 +156,17 @@ def _nearly_alike(side: Side) -> list[list[int]]:
     [] if no two do, or if all do: then the system is steady. Looked at are cases with 3 to 50 trials, all of known
     output, where there are 10 of them.
     """
-    count, groups = len(side.trials[0]), list[list[int]]()
-    known = [[trial.output for trial in case] for case in side.trials
-             if len(case) == count and all(trial.output is not None for trial in case)]
-    if len(known) < FEW_CASES or not 3 <= count <= 50:
+    count = len(side.trials[0])
+    known = [[trial.output for trial in case] for case in side.trials if len(case) == count]
+    columns = list(zip(*(case for case in known if None not in case), strict=True))
+    if not 3 <= len(columns) <= 50 or len(columns[0]) < FEW_CASES:
         return []
-    columns = list(zip(*known, strict=True))
-    for number, column in enumerate(columns):
-        near = next((group for group in groups if any(
-            sum(map(operator.ne, column, columns[other])) <= (1 - ALIKE) * len(column) for other in group)), None)
-        groups += [] if near else [[]]
-        (near or groups[-1]).append(number)
+
+    def near(one: int, other: int) -> bool:
+        differing: int = sum(map(operator.ne, columns[one], columns[other]))
+        return differing <= (1 - ALIKE) * len(columns[0])
+
+    groups = grouped(range(count), lambda number, group: any(near(number, other) for other in group))
     return groups if 1 < len(groups) < count else []
 
 
@@ -186,13 +182,11 @@ def _order_effect(side: Side, members: list[int]) -> tuple[Fraction, Number]:
         except ValueError:
             return math.inf, trial.at or ""
 
-    rises: dict[int, Fraction] = {}
-    cases = 0
+    rises, cases = dict.fromkeys(members, Fraction(0)), 0
     for group, case in zip(members, side.trials, strict=True):
         half = len(case) // 2
         if half and all(trial.at for trial in case):
             scores = [trial.score or 0 for trial in sorted(case, key=when)]
-            rises[group] = rises.get(group, Fraction(0)) + Fraction(sum(scores[-half:]) - sum(scores[:half])) / half
+            rises[group] += Fraction(sum(scores[-half:]) - sum(scores[:half])) / half
             cases += 1
-    unit, total = math.lcm(*(rise.denominator for rise in rises.values())), sum(rises.values(), Fraction(0))
-    return total / max(cases, 1), flip_p_value(int(rise * unit) for rise in rises.values())
+    return sum(rises.values(), Fraction(0)) / max(cases, 1), flip_p_value(whole_numbers([*rises.values()])[0])

@@ -14,7 +14,7 @@ import math
 import operator
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -252,11 +252,16 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     def agree(one: int, other: int) -> bool:
         return all(case[one] == case[other] for case in cases if one in case and other in case)
 
+    return grouped(numbers, lambda number, group: all(agree(number, other) for other in group))
+
+
+def grouped(numbers: Iterable[int], alike: Callable[[int, list[int]], bool]) -> list[list[int]]:
+    """Return numbers in groups: each joins the first group that it is alike to, or begins one."""
     groups: list[list[int]] = []
     for number in numbers:
-        alike = next((group for group in groups if all(agree(number, other) for other in group)), None)
-        if alike:
-            alike.append(number)
+        joined = next((group for group in groups if alike(number, group)), None)
+        if joined:
+            joined.append(number)
         else:
             groups.append([number])
     return groups

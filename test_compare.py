@@ -783,7 +783,7 @@ class CommandTest(unittest.TestCase):
         _, stderr, found = self.compared(log, "--look", "1/5", "--among", "100")
         self.assertEqual((found["decision"]["among"], found["decision"]["interval"]), (100, None))
         self.assertIn("a claim takes at least 26 sources, not 24", stderr)
-        self.assertIn("too few for the level that was declared with --look or --among", stderr)
+        self.assertIn("too few for the interval that decides; record at least 26 sources", stderr)
 
     def test_digits_follow_the_score_range(self):
         log = self.rows(*((config, f"c{i}", 0, 0.001 + 0.000012 * (config == "old") * (1 + i % 3), {"cluster": f"s{i}"})

@@ -122,9 +122,8 @@ def _trial_rules(c: Record, pair: Pair, members: list[int]) -> Iterator[Rule]:
                "check that prompt or model did change, and record again without a cache")
     for name, side, temperature in zip(SIDES, pair.sides, pair.temperatures, strict=True):
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
-            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte, though not "
-                   "recorded at temperature 0: perhaps from a cache",
-                   "switch the cache off, or record one trial a case")
+            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte: perhaps from a "
+                   "cache", "switch the cache off, or record one trial a case")
         elif alike := _nearly_alike(side):
             told = "; ".join(", ".join(f"{t + 1}" for t in numbers) for numbers in alike if len(numbers) > 1)
             yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers {told}), "

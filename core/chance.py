@@ -16,10 +16,10 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.decide import (
-    MIN_GROUPS, Z_95, Evidence, Limits, Number, Record, Scores, alone, claim_of, holds, squares_of, text,
+    MIN_GROUPS, Z_95, Limits, Number, Record, Scores, alone, evidence_of, holds, squares_of, text,
 )
 from core.files import RunError
 from core.intervals import SEED, InvertedSum, flip_p_value
@@ -181,43 +181,73 @@ def chi_squared_tail(value: float, df: int) -> float:
     return min(1.0, tail)
 
 
-class VeryCases(NamedTuple):
-    """What sampling alone could have made of each case, ready to be asked of all of them or of a slice."""
-    units: Sequence[list[int]]       # the differences of each case that could have had either sign, on one grid
-    passes: list[Passes] | None     # instead of units where trials do not pair
-    variances: Sequence[float | None]      # of each case's difference, by sampling; None with a single trial
-    reason: str | None               # why nothing can be said
-
-
-def very_cases(pair: Pair, paired: bool, luck: Record) -> VeryCases:
-    """Return the units of chance of each case.
+class VeryCases:
+    """What sampling alone could have made of each case, ready to be asked of all of them or of a slice.
 
     Where trials pair, baseline and candidate are exchangeable within each pair if nothing but the sampling differs: its
     difference may have either sign. What is one draw is one unit: all trials of a case whose outputs are alike on both
     sides, and trial numbers that give the same answers in all cases.
     """
-    before, after = scores_of(pair)
-    reason = luck["reason"] if luck["withheld"] else None
-    if not paired:
-        passes = pass_counts(before, after)
-        known = [[_variance_of_mean(tuple((score,) for score in case)) for case in side] for side in (before, after)]
-        return VeryCases([], passes, [None if None in both else sum(both) for both in zip(*known, strict=True)],
-                         reason or (None if passes else "trials do not pair, and scores are not pass or fail"))
-    most = math.lcm(*{len(case) for case in before})
-    unit = math.lcm(*{score.denominator for side in (before, after) for case in side for score in case})
-    draw_of = {number: draw for draw, numbers in enumerate(alike_trials(pair)) for number in numbers}
-    units, variances = [], []
-    for numbers, old, new, *trials in zip(
-            trial_numbers(pair.baseline), before, after, *(side.trials for side in pair.sides), strict=True):
-        by_draw: dict[int, tuple[int, ...]] = {}           # the changes of the trials that are one draw
-        for number, b, c in zip(numbers, old, new, strict=True):
-            by_draw[draw_of[number]] = (*by_draw.get(draw_of[number], ()), int((c - b) * unit))
-        draws = tuple(by_draw.values())
-        variances.append(_variance_of_mean(draws, unit))
-        if len(old) > 1 and all(map(_alike, trials)):
-            draws = (sum(draws, ()),)
-        units.append([sum(draw) * most // len(old) for draw in draws])
-    return VeryCases(units, None, variances, reason)
+
+    def __init__(self, pair: Pair, paired: bool, luck: Record) -> None:
+        before, after = scores_of(pair)
+        self.paired, self.reason = paired, luck["reason"] if luck["withheld"] else None
+        self.passes = None if paired else pass_counts(before, after)
+        self.units: list[list[int]] = []           # the differences of each case that could have either sign, on one grid
+        self.variances: list[float | None] = []    # of each case's difference, by sampling; None with a single trial
+        if paired:
+            self._pairs(pair, before, after)
+        else:
+            if not self.passes:
+                self.reason = self.reason or "trials do not pair, and scores are not pass or fail"
+            for scores in zip(before, after, strict=True):
+                known = [_variance_of_mean(tuple((score,) for score in case)) for case in scores]
+                self.variances.append(None if None in known else math.fsum(filter(None, known)))
+
+    def _pairs(self, pair: Pair, before: Scores, after: Scores) -> None:
+        most = math.lcm(*{len(case) for case in before})
+        unit = math.lcm(*{score.denominator for side in (before, after) for case in side for score in case})
+        draw_of = {number: draw for draw, numbers in enumerate(alike_trials(pair)) for number in numbers}
+        for numbers, old, new, *trials in zip(
+                trial_numbers(pair.baseline), before, after, *(side.trials for side in pair.sides), strict=True):
+            by_draw: dict[int, tuple[int, ...]] = {}           # the changes of the trials that are one draw
+            for number, b, c in zip(numbers, old, new, strict=True):
+                by_draw[draw_of[number]] = (*by_draw.get(draw_of[number], ()), int((c - b) * unit))
+            draws = tuple(by_draw.values())
+            self.variances.append(_variance_of_mean(draws, unit))
+            if len(old) > 1 and all(map(_alike, trials)):
+                draws = (sum(draws, ()),)
+            self.units.append([sum(draw) * most // len(old) for draw in draws])
+
+    def figures(self, cases: Sequence[int], difference: Number) -> Record:
+        """Return how often the difference on exactly these cases would be as large, had only the sampling differed.
+
+        p_value: of sign flips of the trial pairs, for pass or fail the exact McNemar test on the pairs that disagree;
+        where trials do not pair, of dealing each case's passes to the two runs. interval_95 is that of sampling alone,
+        1.96 standard errors to each side. Both say nothing of other cases. None with the reason.
+        """
+        found: Record = dict.fromkeys(("p_value", "interval_95", "pairs", "disagree", "method"))
+        found |= {"reason": self.reason, "interval_reason": self.reason}
+        units = [self.units[i] for i in cases] if self.paired else []
+        values, moving = [value for case in units for value in case if value], sum(map(any, units))
+        if self.paired:
+            found |= {"pairs": sum(map(len, units)), "disagree": len(values)}
+        if self.reason:
+            return found
+        if self.passes is None:
+            found["p_value"] = min(1, flip_p_value(values))
+            found["method"] = "sign flips of trial pairs" if len({*map(abs, values)}) > 1 else "exact McNemar test"
+        else:
+            dealt = [self.passes[i] for i in cases]
+            moving = sum(0 < b + c < in_both + also for b, in_both, c, also in dealt)
+            found["p_value"], found["method"] = _dealt(dealt), "passes of each case dealt to the two runs at random"
+        variances = [variance for i in cases if (variance := self.variances[i]) is not None]
+        if len(variances) < len(cases):
+            return found | {"interval_reason": "one trial a case shows no sampling"}
+        if moving < MIN_GROUPS:
+            return found | {"interval_reason": f"fewer than {MIN_GROUPS} cases with a pair of trials that disagrees"}
+        reach = Z_95 * math.sqrt(math.fsum(variances)) / len(cases)
+        return found | {"interval_95": [difference - reach, difference + reach]}
 
 
 @functools.lru_cache(maxsize=4096)         # of thousands of cases most have the same few differences
@@ -271,38 +301,6 @@ def _agreeing(answers: Mapping[int, Any]) -> float:
     """Return how many of the pairs of trials that a case has give the same answers on both sides; 1 where none does."""
     count, alike = len(answers), Counter(answers.values())
     return sum(n * (n - 1) for n in alike.values()) / (count * (count - 1) or 1) or 1
-
-
-def these_cases(sample: VeryCases, cases: Sequence[int], difference: Number) -> Record:
-    """Return how often the difference on exactly these cases would be as large, had only the sampling differed.
-
-    p_value: of sign flips of the trial pairs, for pass or fail the exact McNemar test on the pairs that disagree; where
-    trials do not pair, of dealing each case's passes to the two runs. interval_95 is that of sampling alone, 1.96
-    standard errors to each side. Both say nothing of other cases. None with the reason.
-    """
-    found: Record = dict.fromkeys(("p_value", "interval_95", "pairs", "disagree", "method"))
-    found |= {"reason": sample.reason, "interval_reason": sample.reason}
-    if sample.passes is None and sample.units:
-        units = [sample.units[i] for i in cases]
-        values = [value for case in units for value in case if value]
-        moving = sum(map(any, units))
-        found |= {"pairs": sum(map(len, units)), "disagree": len(values)}
-    if sample.reason:
-        return found
-    if sample.passes is None:
-        found["p_value"] = min(1, flip_p_value(values))
-        found["method"] = "sign flips of trial pairs" if len({*map(abs, values)}) > 1 else "exact McNemar test"
-    else:
-        dealt = [sample.passes[i] for i in cases]
-        moving = sum(0 < b + c < in_both + also for b, in_both, c, also in dealt)
-        found["p_value"], found["method"] = _dealt(dealt), "passes of each case dealt to the two runs at random"
-    variances = [variance for i in cases if (variance := sample.variances[i]) is not None]
-    if len(variances) < len(cases):
-        return found | {"interval_reason": "one trial a case shows no sampling"}
-    if moving < MIN_GROUPS:
-        return found | {"interval_reason": f"fewer than {MIN_GROUPS} cases with a pair of trials that disagrees"}
-    reach = Z_95 * math.sqrt(math.fsum(variances)) / len(cases)
-    return found | {"interval_95": [difference - reach, difference + reach]}
 
 
 def _dealt(cases: Sequence[Passes]) -> float:
@@ -404,33 +402,19 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
         for column, score in zip(columns, scores, strict=False):           # of uneven trials the first count
             column[group] += score.numerator * (unit // score.denominator)
     splits, method = _splits(trials, min(200, max(10, 3_000_000 // (len(sizes) * trials))), seed)
+    wanted = [limits.claim] if limits.claim else ["better", "worse"]
     differences, wrong = [], []
     for numbers in splits:
         early, late = ([sum(sums) for sums in zip(*(columns[t] for t in side), strict=True)] for side in numbers)
         differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * unit * half))
-        if len(sizes) >= limits.sources:
-            wrong += [_answers_wrongly(_between(*halves, cases, unit * half, score_range), limits)
-                      for halves in ((early, late), (late, early))]
+        for before, after in ((early, late), (late, early)) if len(sizes) >= limits.sources else ():
+            worlds = alone(evidence_of(cases, before, after, unit * half, score_range))
+            claimed = any(holds(claim, worlds, limits) for claim in wanted)
+            wrong.append(claimed == (limits.gate in (None, "better")))
     return found | {"trials_per_half": half, "splits": len(splits), "method": method,
                     "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences),
                     "gate_tripped_share": Fraction(sum(wrong), len(wrong)) if wrong else None,
                     "reason": None if wrong else f"groups: {len(sizes)}, too few for an interval to try a gate on"}
-
-
-def _between(before: list[int], after: list[int], cases: list[int], unit: int,
-             score_range: tuple[Number, Number]) -> Evidence:
-    """Return the differences by source of two halves of one run."""
-    means = list(map(operator.truediv, before, cases))
-    best, worst = (Fraction(before[group], cases[group] * unit) for group in (
-        means.index(max(means)), means.index(min(means))))
-    groups = list(zip(cases, map(operator.sub, after, before), strict=True))
-    return Evidence(groups, unit, best - score_range[0], score_range[1] - worst)
-
-
-def _answers_wrongly(seen: Evidence, limits: Limits) -> bool:
-    """Tell whether the gate, or without one the verdict, takes two halves of one run for different."""
-    wanted = [claim_of(limits.gate)] if limits.gate else ["better", "worse"]
-    return any(holds(claim, alone(seen), limits) for claim in wanted) == (limits.gate in (None, "better"))
 
 
 def _splits(trials: int, limit: int, seed: int) -> tuple[list[tuple[Sequence[int], Sequence[int]]], str]:

@@ -12,6 +12,7 @@ numerators[i] / unit; `groups` is (cases, sum of numerators) of each source; wit
 import bisect
 import functools
 import math
+import operator
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -51,10 +52,6 @@ def text(value: Number) -> str:
     return f"{round(number, 4) if 0.01 <= abs(number) < 1 else number:.4g}"
 
 
-def claim_of(gate: str) -> str:
-    return gate.replace("-", " ")
-
-
 def whole_numbers(values: Sequence[int | Fraction]) -> tuple[list[int], int]:
     """Return values as whole numbers of one unit: each value is its number / unit.
 
@@ -77,6 +74,11 @@ class Limits(NamedTuple):
     gate: str | None = None
     look: tuple[int, int] | None = None
     among: int | None = None
+
+    @property
+    def claim(self) -> str | None:
+        """The claim that the gate asks for."""
+        return self.gate and self.gate.replace("-", " ")
 
     @property
     def alpha(self) -> Number:
@@ -104,6 +106,42 @@ class Limits(NamedTuple):
         (6, 19, 10)
         """
         return intervals.groups_needed_for(self.alpha)
+
+
+class Differences(NamedTuple):
+    """Shares and difference of each case, as whole numbers, and the source group it belongs to."""
+
+    baseline: list[int]  # the share of case i is baseline[i] / grid
+    candidate: list[int]
+    grid: int
+    numerators: list[int]  # the difference of case i is numerators[i] / unit, on the coarsest grid that holds them
+    unit: int
+    group_of: list[int]
+
+    def sums(self, values: Sequence[int]) -> dict[int, int]:
+        """Return the sum of values, one a case, over each source group, in order of their first case."""
+        sums = dict.fromkeys(self.group_of, 0)
+        for group, value in zip(self.group_of, values, strict=True):
+            sums[group] += value
+        return sums
+
+    def groups(self) -> list[tuple[int, int]]:
+        """Return (number of cases, sum of numerators) of each source group."""
+        return list(zip(Counter(self.group_of).values(), self.sums(self.numerators).values(), strict=True))
+
+    def means(self) -> Record:
+        """Return the mean shares over all cases, and their difference."""
+        n = len(self.numerators)
+        return {"baseline": Fraction(sum(self.baseline), n * self.grid),
+                "candidate": Fraction(sum(self.candidate), n * self.grid),
+                "difference": Fraction(sum(self.numerators), n * self.unit)}
+
+    def of(self, cases: Sequence[int]) -> "Differences":
+        """Return those of some cases."""
+        baseline, candidate, numerators, group_of = (
+            [values[i] for i in cases] for values in (self.baseline, self.candidate, self.numerators, self.group_of))
+        step = math.gcd(self.unit, *numerators)
+        return Differences(baseline, candidate, self.grid, [k // step for k in numerators], self.unit // step, group_of)
 
 
 class Evidence(NamedTuple):
@@ -138,6 +176,16 @@ class Evidence(NamedTuple):
 
     def interval(self, alpha: Number) -> intervals.Interval:
         return intervals.sign_flip(self.groups, self.unit, level=1 - 2 * Fraction(alpha))
+
+
+def evidence_of(sizes: Sequence[int], before: Sequence[int], after: Sequence[int], unit: int,
+                score_range: tuple[Number, Number]) -> Evidence:
+    """Return the evidence of two runs, from the number of cases of each source and the sums of their scores * unit."""
+    means = list(map(operator.truediv, before, sizes))
+    best, worst = (Fraction(before[source], sizes[source] * unit) for source in (
+        means.index(max(means)), means.index(min(means))))
+    groups = list(zip(sizes, map(operator.sub, after, before), strict=True))
+    return Evidence(groups, unit, best - score_range[0], score_range[1] - worst)
 
 
 class Worlds(NamedTuple):
@@ -195,9 +243,9 @@ def holds(claim: str, worlds: Worlds, limits: Limits) -> bool:
 
 def contradicted(worlds: Worlds, limits: Limits) -> bool:
     """Tell whether the data contradict the gate: the difference lies where the gate's claim is wrong."""
-    if limits.gate is None or len(worlds.seen.groups) < limits.sources:
+    if limits.claim is None or len(worlds.seen.groups) < limits.sources:
         return False
-    return any(worlds.above(-sign, -limit, alpha) for sign, limit, alpha in _demands(claim_of(limits.gate), limits))
+    return any(worlds.above(-sign, -limit, alpha) for sign, limit, alpha in _demands(limits.claim, limits))
 
 
 def decision(worlds: Worlds, limits: Limits, has_sources: bool, failed: list[str] | None = None) -> Record:
@@ -212,9 +260,8 @@ def decision(worlds: Worlds, limits: Limits, has_sources: bool, failed: list[str
     """
     seen, flip = worlds.seen, worlds.seen.interval(limits.alpha)
     claims = [claim for claim in CLAIMS if holds(claim, worlds, limits)]
-    wanted = limits.gate and claim_of(limits.gate)
-    held = wanted is None or wanted in claims
-    gated = wanted is not None or failed is not None
+    held = limits.gate is None or limits.claim in claims
+    gated = limits.gate is not None or failed is not None
     record: Record = {
         "unit": "source" if has_sources else "case", "groups": len(seen.groups), "min_gain": limits.min_gain,
         "margin": limits.margin, "look": limits.look and "{}/{}".format(*limits.look), "among": limits.among,
@@ -227,7 +274,7 @@ def decision(worlds: Worlds, limits: Limits, has_sources: bool, failed: list[str
     record |= _numbers_needed(seen, limits, record["verdict"])
     record["reason"] = None if claims else why_not(record, "not worse" if limits.margin else None)
     reasons = [f"cases that must pass and do not: {listed(failed)}"] if failed else []
-    reasons += [] if held else [why_not(record, wanted)]
+    reasons += [] if held else [why_not(record, limits.claim)]
     record["gate_reason"] = "; ".join(reasons) or None
     return record
 
@@ -280,16 +327,14 @@ def why_not(record: Record, claim: str | None) -> str:
     return MISSING
 
 
-def nothing_moved(numerators: list[int], groups: Groups) -> Record | None:
+def nothing_moved(diffs: Differences) -> Record | None:
     """Return what a comparison without any difference still excludes; None where some case differs.
 
     If more than excluded_share of all sources changed visibly, none of these would have with less than 5% chance
     (1 - 0.05^(1/G); sources drawn independently).
-
-    >>> nothing_moved([0, 0, 0], [(2, 0), (1, 0)])
-    {'groups': 2, 'excluded_share': 0.7763932022500211}
     """
-    return None if any(numerators) else {"groups": len(groups), "excluded_share": 1 - 0.05 ** (1 / len(groups))}
+    groups = len(diffs.groups())
+    return None if any(diffs.numerators) else {"groups": groups, "excluded_share": 1 - 0.05 ** (1 / groups)}
 
 
 # === How many more would settle it? ===
@@ -401,16 +446,8 @@ def _whole(value: Number) -> int:
 
 # === Where does the noise come from, and what to record next? ===
 
-class Recorded(NamedTuple):
-    """What planning looks at: the differences by case and by source, and the scores they come from."""
-    numerators: list[int]
-    unit: int
-    groups: Groups
-    trials: list[Scores]           # the differences of the trials where they pair, else the scores of each side
-    has_sources: bool
-
-
-def planning(sample: Recorded, alpha: Number = Fraction(1, 40), target: Number | None = None) -> Record:
+def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha: Number = Fraction(1, 40),
+             target: Number | None = None) -> Record:
     """Return "variance", "half_width", "plan" (None without a target half-width) and "detectable_difference".
 
     Model: difference of a case = mean + source + case + sampling / T. Moments of the one-way layout with unequal groups
@@ -422,12 +459,13 @@ def planning(sample: Recorded, alpha: Number = Fraction(1, 40), target: Number |
     half_width.now = 1.96 sqrt(between_sources sum n_g^2 / n^2 + MSW / n): where sources add nothing, exactly 1.96
     standard_error_case; where they do and all have as many cases, exactly 1.96 standard_error_source (CR1,
     cluster-robust). Of MSW, sampling / T shrinks with more trials. Twice the cases or trials are of the same sources.
+    trials holds the differences of the trials where they pair, else the scores of each side.
     plan: what the target needs of each alone, the others as now; None where that cannot reach it.
     detectable_difference is found in 80% of repetitions at the one-sided error alpha, with t quantiles on one degree of
     freedom less than there are sources. The widths are normal approximations: with few groups the sign-flip interval is
     wider. Without spread to plan from (one case, one source, all equal) figures are None with the reason.
     """
-    variance, whole, ways = _variance(sample)
+    variance, whole, ways = _variance(diffs, trials, has_sources)
     squares = {f"twice_{name}": (whole + way.staying) / 2 for name, way in ways.items()}
     if ways:
         squares["now"] = whole
@@ -435,11 +473,11 @@ def planning(sample: Recorded, alpha: Number = Fraction(1, 40), target: Number |
         squares["endless_trials"] = ways["trials"].staying
     widths: Record = dict.fromkeys(("now", "twice_cases", "twice_trials", "endless_trials", "twice_groups"))
     widths |= {name: Z_95 * math.sqrt(square) for name, square in squares.items()}
-    if not sample.has_sources:
+    if not has_sources:
         ways.pop("groups", None)
     return {"variance": variance, "half_width": widths | {"reason": variance["reason"]},
             "plan": None if target is None else _plan(target, whole, ways, variance["reason"]),
-            "detectable_difference": math.sqrt(whole) * _reach(alpha, len(sample.groups)) if squares else None}
+            "detectable_difference": math.sqrt(whole) * _reach(alpha, len(diffs.groups())) if squares else None}
 
 
 def _plan(target: Number, whole: float, ways: "dict[str, _Way]", reason: str | None) -> Record:
@@ -462,15 +500,15 @@ class _Way(NamedTuple):
     staying: float                 # the part of the variance of the mean difference that stays however many there are
 
 
-def _variance(sample: Recorded) -> tuple[Record, float, dict[str, _Way]]:
+def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tuple[Record, float, dict[str, _Way]]:
     """Return "variance", that of the mean difference, and the ways to lessen it: none where there is no spread."""
-    numerators, unit, groups, trials, has_sources = sample
-    n, number, sources, whole = len(numerators), len(groups), Fraction(0), Fraction(0)
+    groups, unit, sources = diffs.groups(), diffs.unit, Fraction(0)
+    n, number = len(diffs.numerators), len(groups)
     found: Record = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
                                    "standard_error_source", "design_effect", "reason"))
     if n < 2:
         return found | {"reason": "one case shows no spread between cases"}, 0, {}
-    whole = by_case = cluster_variance([(1, k) for k in numerators], unit)
+    whole = by_case = cluster_variance([(1, k) for k in diffs.numerators], unit)
     found["standard_error_case"] = math.sqrt(by_case)
     if has_sources and number < 2:
         return found | {"reason": "one source shows no spread between sources"}, 0, {}
@@ -482,7 +520,7 @@ def _variance(sample: Recorded) -> tuple[Record, float, dict[str, _Way]]:
         if number == n:
             reasons.append("one case a source: between_cases holds the part of the sources too")
         else:
-            found["between_sources"], within = _between_and_within(sample)
+            found["between_sources"], within = _between_and_within(groups, diffs)
             if found["between_sources"]:
                 sources = found["between_sources"] * sum(cases ** 2 for cases, _ in groups) / n ** 2
                 whole = sources + within / n
@@ -495,21 +533,21 @@ def _variance(sample: Recorded) -> tuple[Record, float, dict[str, _Way]]:
         ways["trials"] = _Way(sampling / (part or 1), 1, sources + found["between_cases"] / n)
     else:
         reasons.append("one trial a case: the sampling part is not known")
-    if len(set(numerators)) == 1:
+    if len(set(diffs.numerators)) == 1:
         reasons.append("all equal: no spread to plan from")
         ways = {}
     return found | {"reason": "; ".join(reasons) or None}, float(whole), ways
 
 
-def _between_and_within(sample: Recorded) -> tuple[Fraction, Fraction]:
+def _between_and_within(groups: Groups, diffs: Differences) -> tuple[Fraction, Fraction]:
     """Return the variance between sources, and that of cases within a source."""
-    n, number, by_size = len(sample.numerators), len(sample.groups), Counter[int]()
-    for cases, group_total in sample.groups:               # a few fractions to add instead of thousands
-        by_size[cases] += group_total ** 2
+    n, number, by_size = len(diffs.numerators), len(groups), Counter[int]()
+    for cases, total in groups:                            # a few fractions to add instead of thousands
+        by_size[cases] += total ** 2
     explained = sum((Fraction(square, cases) for cases, square in by_size.items()), Fraction(0))
-    weight = Fraction(sum(cases ** 2 for cases, _ in sample.groups), n)
-    within = (sum(k * k for k in sample.numerators) - explained) / ((n - number) * sample.unit ** 2)
-    between = (explained - Fraction(sum(sample.numerators) ** 2, n)) / ((number - 1) * sample.unit ** 2)
+    weight = Fraction(sum(cases ** 2 for cases, _ in groups), n)
+    within = (sum(k * k for k in diffs.numerators) - explained) / ((n - number) * diffs.unit ** 2)
+    between = (explained - Fraction(sum(diffs.numerators) ** 2, n)) / ((number - 1) * diffs.unit ** 2)
     return max(Fraction(0), (between - within) * (number - 1) / (n - weight)), within
 
 

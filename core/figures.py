@@ -15,10 +15,10 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from core import adjust, caution, chance, decide, intervals, trials
-from core.decide import Evidence, Record, Scores
+from core.decide import Differences, Evidence, Record, Scores
 from core.files import TOOL_VERSION
 from core.intervals import RESAMPLES, IndexStream, Interval
 from core.options import DEFAULT_OPTIONS, Options
@@ -38,42 +38,6 @@ DECLARED = frozenset(("min_gain", "margin", "score_range", "alpha", "level", "eq
 # === What figures are computed from ===
 
 
-class Differences(NamedTuple):
-    """Shares and difference of each case, as whole numbers, and the source group it belongs to."""
-
-    baseline: list[int]  # the share of case i is baseline[i] / grid
-    candidate: list[int]
-    grid: int
-    numerators: list[int]  # the difference of case i is numerators[i] / unit, on the coarsest grid that holds them
-    unit: int
-    group_of: list[int]
-
-    def sums(self, values: Sequence[int]) -> dict[int, int]:
-        """Return the sum of values, one a case, over each source group, in order of their first case."""
-        sums = dict.fromkeys(self.group_of, 0)
-        for group, value in zip(self.group_of, values, strict=True):
-            sums[group] += value
-        return sums
-
-    def groups(self) -> list[tuple[int, int]]:
-        """Return (number of cases, sum of numerators) of each source group."""
-        return list(zip(Counter(self.group_of).values(), self.sums(self.numerators).values(), strict=True))
-
-    def means(self) -> Record:
-        """Return the mean shares over all cases, and their difference."""
-        n = len(self.numerators)
-        return {"baseline": Fraction(sum(self.baseline), n * self.grid),
-                "candidate": Fraction(sum(self.candidate), n * self.grid),
-                "difference": Fraction(sum(self.numerators), n * self.unit)}
-
-    def of(self, cases: Sequence[int]) -> "Differences":
-        """Return those of some cases."""
-        baseline, candidate, numerators, group_of = (
-            [values[i] for i in cases] for values in (self.baseline, self.candidate, self.numerators, self.group_of))
-        step = math.gcd(self.unit, *numerators)
-        return Differences(baseline, candidate, self.grid, [k // step for k in numerators], self.unit // step, group_of)
-
-
 def differences(pair: Pair) -> Differences:
     """Return the shares and differences of a Pair whose every trial has a score.
 
@@ -89,39 +53,24 @@ def differences(pair: Pair) -> Differences:
                        trials.sources(pair))
 
 
-class Data(NamedTuple):
-    """What every figure is computed from."""
+class Data:
+    """What every figure is computed from; RunError where something is missing that may not be."""
 
-    as_read: Pair  # with what is missing
-    pair: Pair  # after the missing policy: each trial has a score
-    options: Options
-    missing: str  # the policy
-    excluded: list[Record]
-    must_pass: list[Record]
-    scores: list[Scores]  # of pair, by side
-    passes: list[chance.Passes] | None  # of pair, by case; None where a score is neither pass nor fail
-    differences: Differences
-    slices: dict[tuple[str, str], Cases]  # by tag and value
-    unpaired: str | None  # why trials do not pair
-    luck: Record
-    very_cases: chance.VeryCases
-
-    @property
-    def has_sources(self) -> bool:
-        return any(case.source is not None for case in self.pair.cases)
-
-
-def prepare(as_read: Pair, options: Options) -> Data:
-    """Return what figures are computed from; RunError where something is missing that may not be."""
-    must_pass = chance.must_pass(as_read, options.must_pass)
-    missing = options.missing if as_read.task is None else "zero"  # a model whose answer is missing has not passed
-    pair, excluded = trials.apply_missing(as_read, missing)
-    slices, notes = trials.slices(pair, options.tags)
-    scores, unpaired = chance.scores_of(pair), trials.unpaired_reason(pair)
-    luck = chance.shared_luck(pair, not unpaired)
-    return Data(as_read, pair._replace(notes=pair.notes + notes), options, missing, excluded, must_pass, scores,
-                chance.pass_counts(*scores), differences(pair), slices, unpaired, luck,
-                chance.very_cases(pair, not unpaired, luck))
+    def __init__(self, as_read: Pair, options: Options) -> None:
+        self.as_read, self.options = as_read, options  # the Pair with what is missing
+        self.must_pass = chance.must_pass(as_read, options.must_pass)
+        # A model whose answer is missing has not passed.
+        self.missing = options.missing if as_read.task is None else "zero"
+        pair, self.excluded = trials.apply_missing(as_read, self.missing)
+        self.slices, notes = trials.slices(pair, options.tags)
+        self.pair = pair._replace(notes=pair.notes + notes)  # each trial has a score
+        self.scores = chance.scores_of(pair)  # by side
+        self.passes = chance.pass_counts(*self.scores)  # by case; None where a score is neither pass nor fail
+        self.differences = differences(pair)
+        self.has_sources = any(case.source is not None for case in pair.cases)
+        self.unpaired = trials.unpaired_reason(pair)
+        self.luck = chance.shared_luck(pair, not self.unpaired)
+        self.very_cases = chance.VeryCases(pair, not self.unpaired, self.luck)
 
 
 # === Figures ===
@@ -167,7 +116,7 @@ def overall_figures(data: Data, stream: IndexStream | None) -> Record:
         "source_groups": overall["source_sign_flip"]["groups"], "source_cluster_method": by_source.method,
         "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.tail,
         "exact_distribution": intervals.exact_distribution(diffs.numerators, diffs.unit)._asdict(),
-        "these_cases": chance.these_cases(data.very_cases, range(len(data.pair.cases)), overall["difference"]),
+        "these_cases": data.very_cases.figures(range(len(data.pair.cases)), overall["difference"]),
     }
 
 
@@ -182,8 +131,7 @@ def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Record, str |
     for (tag, value), cases in data.slices.items():
         names.setdefault(cases, []).append(f"{tag}: {value}")
     parts = {cases: data.differences.of(cases) for cases in names}
-    these = {cases: chance.these_cases(data.very_cases, cases, part.means()["difference"])
-             for cases, part in parts.items()}
+    these = {cases: data.very_cases.figures(cases, part.means()["difference"]) for cases, part in parts.items()}
     p_values = [found["p_value"] for found in these.values()]
     holm = adjust.holm(p_values) if None not in p_values else p_values
     for found, p_value in zip(these.values(), holm, strict=True):
@@ -288,11 +236,10 @@ def decided(data: Data) -> Record:
     return decide.decision(worlds, data.options.limits, data.has_sources, failed)
 
 
-def evidence(diffs: Differences, score_range: Sequence[trials.Score]) -> Evidence:
+def evidence(diffs: Differences, score_range: tuple[trials.Score, trials.Score]) -> Evidence:
     """Return the differences by source, with what the baseline's best source has and its worst one lacks."""
-    sizes, (low, high) = Counter(diffs.group_of), score_range
-    means = [Fraction(total, diffs.grid * sizes[group]) for group, total in diffs.sums(diffs.baseline).items()]
-    return Evidence(diffs.groups(), diffs.unit, max(means) - low, high - min(means))
+    before, after = (list(diffs.sums(values).values()) for values in (diffs.baseline, diffs.candidate))
+    return decide.evidence_of([cases for cases, _ in diffs.groups()], before, after, diffs.grid, score_range)
 
 
 def noise_floor(data: Data) -> Record:
@@ -302,11 +249,10 @@ def noise_floor(data: Data) -> Record:
 
 def planning(data: Data) -> Record:
     """Return "variance", "half_width", "plan" and "detectable_difference"."""
-    diffs, sampled = data.differences, data.scores
+    sampled = data.scores
     if not data.unpaired:
         sampled = [[list(map(operator.sub, after, before)) for before, after in zip(*data.scores, strict=True)]]
-    recorded = decide.Recorded(diffs.numerators, diffs.unit, diffs.groups(), sampled, data.has_sources)
-    return decide.planning(recorded, data.options.limits.alpha, data.options.plan)
+    return decide.planning(data.differences, sampled, data.has_sources, data.options.limits.alpha, data.options.plan)
 
 
 # === The comparison ===
@@ -314,28 +260,28 @@ def planning(data: Data) -> Record:
 
 def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Record:
     """Return the comparison of a Pair, every figure rounded; RunError where something is missing that may not be."""
-    data = prepare(as_read, options)
+    data = Data(as_read, options)
     pair, diffs = data.pair, data.differences
     # One generator serves them all, in this order: the published figures depend on it.
     drawn = max(sum(map(len, side)) for side in data.scores) <= MOST_DRAWN
     stream = IndexStream(options.seed) if drawn else None
     overall = overall_figures(data, stream)
     slices, adjusted_method, compared = slice_figures(data, stream)
-    lengths = {len(case) for side in data.scores for case in side}
+    uneven = trials.uneven_trials(pair)
     comparison = {
         "comparison_version": COMPARISON_VERSION, "resamples": RESAMPLES, "seed": options.seed,
-        "case_set": pair.case_set, "trials": lengths.pop() if len(lengths) == 1 else None,
+        "case_set": pair.case_set, "trials": None if uneven else len(data.scores[0][0]),
         "baseline": pair.baseline.description, "candidate": pair.candidate.description,
         "overall": overall, **trial_pairs(data), "slices": slices, "cases": case_rows(data),
         "sources": source_rows(data), "slices_compared": compared, "adjusted_method": adjusted_method,
         "shared_luck": data.luck, "consistency": chance.consistency(pair),
         "changed_by_chance": chance.changed_by_chance(data.passes), "noise_floor": noise_floor(data),
         **planning(data), "incomplete": decide.incomplete(as_read),
-        "nothing_moved": decide.nothing_moved(diffs.numerators, diffs.groups()),
+        "nothing_moved": decide.nothing_moved(diffs),
         "tool_version": TOOL_VERSION, "task": pair.task,
         "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},
         "score_range": list(pair.score_range), "missing": data.missing, "excluded": data.excluded,
-        "uneven_trials": trials.uneven_trials(pair), "options": dict(options.given),
+        "uneven_trials": uneven, "options": dict(options.given),
         "must_pass": data.must_pass or None, "decision": decided(data), "measures": measure_figures(data),
     }
     comparison["warnings"] = caution.warnings(comparison, pair, diffs.group_of)

@@ -120,7 +120,7 @@ def asked(pair, paired=True, cases=None):
     cases = range(len(pair.cases)) if cases is None else cases
     difference = sum(Fraction(sum(scores[1][i]), len(scores[1][i])) - Fraction(sum(scores[0][i]), len(scores[0][i]))
                      for i in cases) / len(cases)
-    return chance.these_cases(chance.very_cases(pair, paired, luck), cases, difference)
+    return chance.VeryCases(pair, paired, luck).figures(cases, difference)
 
 
 class TheseCasesTest(unittest.TestCase):
@@ -296,7 +296,7 @@ class SharedLuckTest(unittest.TestCase):
         for place in range(6):
             some_lack = without(pair, *((i, (place + i) % 6) for i in range(30)))
             self.assertEqual(chance.alike_trials(some_lack), [[0], [1], [2], [3, 5], [4]])
-            units = chance.very_cases(some_lack, True, chance.shared_luck(some_lack, True)).units
+            units = chance.VeryCases(some_lack, True, chance.shared_luck(some_lack, True)).units
             self.assertEqual(sum(map(len, units)), 4 * 20 + 5 * 10)  # a pair of a case that lacks 3 or 5 stands alone
 
     def test_ratio_and_tail_by_hand(self):

@@ -319,11 +319,11 @@ class DecisionTest(unittest.TestCase):
         self.assertAlmostEqual(decide.t_quantile(0.975, 999), decide.t_quantile(0.975, 1000), places=5)
 
     def test_nothing_moved_leaves_five_percent(self):
-        found = decide.nothing_moved([0] * 44, [(5, 0)] * 9)
+        found = decide.nothing_moved(decide.Differences([], [], 1, [0] * 44, 5, [i % 9 for i in range(44)]))
         self.assertEqual(found["groups"], 9)
         self.assertAlmostEqual((1 - found["excluded_share"]) ** 9, 0.05, places=12)
         self.assertEqual(round(found["excluded_share"], 4), 0.2831)
-        self.assertIsNone(decide.nothing_moved([0, 1, -1], [(3, 0)]))
+        self.assertIsNone(decide.nothing_moved(decide.Differences([], [], 1, [0, 1, -1], 5, [0, 0, 0])))
 
 
 class WorldsTest(unittest.TestCase):
@@ -382,8 +382,7 @@ class PlanningTest(unittest.TestCase):
         trials = [baseline, candidate]
         if paired:
             trials = [[[y - x for x, y in zip(b, c)] for b, c in zip(baseline, candidate)]]
-        sample = decide.Recorded(ks, unit, grouped(ks, members), trials, has_sources)
-        return decide.planning(sample, target=target)
+        return decide.planning(decide.Differences([], [], 1, ks, unit, members), trials, has_sources, target=target)
 
     def test_airline_standard_errors_as_an_independent_program_found_them(self):
         found = self.plan(*([case[i:i + 2] for case in AIRLINE_SCORES] for i in (0, 2)), AIRLINE_GROUPS)["variance"]

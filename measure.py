@@ -348,7 +348,7 @@ def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: st
                      "by trial": intervals.exact_interval(each, 1).interval}
             held.update({name: ends[0] <= truth <= ends[1] for name, ends in found.items() if ends})
             held["sign-flip"] += not any(evidence.above(sign, sign * truth, limits.alpha) for sign in (1, -1))
-        claims = [claim for claim in decide.CLAIMS if decide.holds(claim, decide.alone(evidence), limits)]
+        claims = [claim for claim in decide.CLAIMS if decide.holds(claim, evidence, limits)]
         made.update(claims or ["none"])
         made.update({"interval alone": evidence.above(1, -kind.margin, limits.alpha), "wrong": bool(wrong & {*claims})})
     return held, made
@@ -375,7 +375,7 @@ def false_gains(worlds: int, seed: int) -> list[list[str]]:
 
     def gain(before: Sequence[int], after: Sequence[int], limits: decide.Limits) -> bool:
         evidence = decide.Evidence([(4, new - old) for old, new in zip(before, after, strict=True)], 5)
-        return decide.holds("better", decide.alone(evidence), limits)
+        return decide.holds("better", evidence, limits)
 
     rng, rows = random.Random(seed), []
     for what, number in [*(("looks", n) for n in LOOKS), *(("candidates", n) for n in CANDIDATES)]:

@@ -18,9 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from core.decide import (
-    MIN_GROUPS, Z_95, Limits, Number, Record, Scores, alone, evidence_of, holds, squares_of, text,
-)
+from core.decide import MIN_GROUPS, Z_95, Limits, Number, Record, Scores, evidence_of, holds, squares_of, text
 from core.files import RunError
 from core.intervals import SEED, InvertedSum, flip_p_value
 from core.trials import SIDES, Pair, Side, Trial, trial_numbers
@@ -193,7 +191,7 @@ class VeryCases:
         before, after = scores_of(pair)
         self.paired, self.reason = paired, luck["reason"] if luck["withheld"] else None
         self.passes = None if paired else pass_counts(before, after)
-        self.units: list[list[int]] = []           # the differences of each case that could have either sign, on one grid
+        self.units: list[list[int]] = []           # the differences of each case that could have either sign
         self.variances: list[float | None] = []    # of each case's difference, by sampling; None with a single trial
         if paired:
             self._pairs(pair, before, after)
@@ -408,8 +406,8 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
         early, late = ([sum(sums) for sums in zip(*(columns[t] for t in side), strict=True)] for side in numbers)
         differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * unit * half))
         for before, after in ((early, late), (late, early)) if len(sizes) >= limits.sources else ():
-            worlds = alone(evidence_of(cases, before, after, unit * half, score_range))
-            claimed = any(holds(claim, worlds, limits) for claim in wanted)
+            seen = evidence_of(cases, before, after, unit * half, score_range)
+            claimed = any(holds(claim, seen, limits) for claim in wanted)
             wrong.append(claimed == (limits.gate in (None, "better")))
     return found | {"trials_per_half": half, "splits": len(splits), "method": method,
                     "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences),

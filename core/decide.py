@@ -148,12 +148,15 @@ class Evidence(NamedTuple):
     """The differences by source, and what one more source could lose or gain, in score units.
 
     most_lost: what the best source has in the baseline above the low end of the range; most_gained: what the worst
-    lacks to the high end.
+    lacks to the high end. against and favour: the same with all that is missing filled against the candidate, and for
+    it; None where nothing is missing.
     """
     groups: Groups
     unit: int
     most_lost: Number = 1
     most_gained: Number = 1
+    against: "Evidence | None" = None
+    favour: "Evidence | None" = None
 
     def with_one_more(self, sign: int) -> "Evidence":
         """Return it with one more source that lost most_lost (sign 1), or gained most_gained (sign -1).
@@ -170,9 +173,17 @@ class Evidence(NamedTuple):
         one = size, -sign * size * change.numerator * self.unit
         return self._replace(groups=[*groups, one], unit=self.unit * change.denominator)
 
-    def above(self, sign: int, limit: Number, alpha: Number) -> bool:
-        """Tell whether the low end of the interval of sign * difference lies above a limit, strictly."""
-        return intervals.flip_excludes([(n, sign * total) for n, total in self.groups], self.unit, limit, alpha)
+    def above(self, sign: int, limit: Number, alpha: Number, one_more: bool = False) -> bool:
+        """Tell whether the low end of the interval of sign * difference lies above a limit, strictly.
+
+        Also where what is missing is filled against that; with one_more also where one more source went against it as
+        far as it could.
+        """
+        filled = self.against if sign > 0 else self.favour
+        seen = [self, filled] if filled else [self]
+        seen += [one.with_one_more(sign) for one in seen] if one_more else []
+        return all(intervals.flip_excludes([(n, sign * total) for n, total in one.groups], one.unit, limit, alpha)
+                   for one in seen)
 
     def interval(self, alpha: Number) -> intervals.Interval:
         return intervals.sign_flip(self.groups, self.unit, level=1 - 2 * Fraction(alpha))
@@ -186,28 +197,6 @@ def evidence_of(sizes: Sequence[int], before: Sequence[int], after: Sequence[int
         means.index(max(means)), means.index(min(means))))
     groups = list(zip(sizes, map(operator.sub, after, before), strict=True))
     return Evidence(groups, unit, best - score_range[0], score_range[1] - worst)
-
-
-class Worlds(NamedTuple):
-    """What was compared; and the same with all that is missing filled against the candidate, and for it."""
-    seen: Evidence
-    against: Evidence
-    favour: Evidence
-
-    def above(self, sign: int, limit: Number, alpha: Number, one_more: bool = False) -> bool:
-        """Tell whether sign * difference lies above a limit, as seen and filled against that.
-
-        With one_more also where one more source went against it as far as it could.
-        """
-        filled = self.against if sign > 0 else self.favour
-        worlds = [self.seen] if filled == self.seen else [self.seen, filled]
-        return all(world.above(sign, limit, alpha) for world in worlds) and (
-            not one_more or all(world.with_one_more(sign).above(sign, limit, alpha) for world in worlds))
-
-
-def alone(evidence: Evidence) -> Worlds:
-    """Return the worlds where nothing is missing."""
-    return Worlds(evidence, evidence, evidence)
 
 
 # === May it ship? ===
@@ -224,53 +213,53 @@ def _demands(claim: str, limits: Limits) -> list[tuple[int, Number, Number]]:
     return [(-1 if claim == "worse" else 1, limit, limits.alpha)]
 
 
-def holds(claim: str, worlds: Worlds, limits: Limits) -> bool:
+def holds(claim: str, seen: Evidence, limits: Limits) -> bool:
     """Tell whether a claim holds. A limit is excluded strictly: an end that touches it claims nothing.
 
     A claim of safety ("equivalent", "not worse") needs a margin, and must also hold with one more source that lost all
     it could, for a suite of few sources does not see what hits few of them. Below `limits.sources` there is no claim.
 
-    >>> gain = alone(Evidence([(1, k) for k in (1, 2, 1, 0, 2, 3, 1, 1)], 10))
+    >>> gain = Evidence([(1, k) for k in (1, 2, 1, 0, 2, 3, 1, 1)], 10)
     >>> [claim for claim in CLAIMS if holds(claim, gain, Limits(margin=Fraction(1, 10)))]
     ['better', 'not worse']
     """
-    if len(worlds.seen.groups) < limits.sources or claim in SAFETY and not limits.margin:
+    if len(seen.groups) < limits.sources or claim in SAFETY and not limits.margin:
         return False
-    if claim == "not worse" and holds("better", worlds, limits):
+    if claim == "not worse" and holds("better", seen, limits):
         return True
-    return all(worlds.above(*demand, claim in SAFETY) for demand in _demands(claim, limits))
+    return all(seen.above(*demand, claim in SAFETY) for demand in _demands(claim, limits))
 
 
-def contradicted(worlds: Worlds, limits: Limits) -> bool:
+def contradicted(seen: Evidence, limits: Limits) -> bool:
     """Tell whether the data contradict the gate: the difference lies where the gate's claim is wrong."""
-    if limits.claim is None or len(worlds.seen.groups) < limits.sources:
+    if limits.claim is None or len(seen.groups) < limits.sources:
         return False
-    return any(worlds.above(-sign, -limit, alpha) for sign, limit, alpha in _demands(limits.claim, limits))
+    return any(seen.above(-sign, -limit, alpha) for sign, limit, alpha in _demands(limits.claim, limits))
 
 
-def decision(worlds: Worlds, limits: Limits, has_sources: bool, failed: list[str] | None = None) -> Record:
+def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str] | None = None) -> Record:
     """Return the claims, the first of them as verdict, the intervals they rest on, and whether the gate is met.
 
     failed names the cases that had to pass and did not; None where none had to, which is no gate. A gate is met when
     its claim holds, whatever the verdict. "undecided" meets no gate and is not "the same".
 
-    >>> found = decision(alone(Evidence([(1, 1)] * 8, 10)), Limits(gate="better"), True)
+    >>> found = decision(Evidence([(1, 1)] * 8, 10), Limits(gate="better"), True)
     >>> found["verdict"], found["claims"], found["gate_met"], found["level"]
     ('better', ['better'], True, Fraction(19, 20))
     """
-    seen, flip = worlds.seen, worlds.seen.interval(limits.alpha)
-    claims = [claim for claim in CLAIMS if holds(claim, worlds, limits)]
+    flip = seen.interval(limits.alpha)
+    claims = [claim for claim in CLAIMS if holds(claim, seen, limits)]
     held = limits.gate is None or limits.claim in claims
     gated = limits.gate is not None or failed is not None
     record: Record = {
         "unit": "source" if has_sources else "case", "groups": len(seen.groups), "min_gain": limits.min_gain,
         "margin": limits.margin, "look": limits.look and "{}/{}".format(*limits.look), "among": limits.among,
         "alpha": limits.alpha, "level": 1 - 2 * limits.alpha, "interval": flip.interval, "interval_method": flip.method,
-        **_safety_intervals(worlds, limits), "sources_for_level": limits.sources, "claims": claims,
+        **_safety_intervals(seen, limits), "sources_for_level": limits.sources, "claims": claims,
         "verdict": claims[0] if claims else "undecided", "gate": limits.gate,
         "gate_met": held and not failed if gated else None,
     }
-    record["gate_contradicted"] = bool(failed) or not held and contradicted(worlds, limits)
+    record["gate_contradicted"] = bool(failed) or not held and contradicted(seen, limits)
     record |= _numbers_needed(seen, limits, record["verdict"])
     record["reason"] = None if claims else why_not(record, "not worse" if limits.margin else None)
     reasons = [f"cases that must pass and do not: {listed(failed)}"] if failed else []
@@ -279,15 +268,15 @@ def decision(worlds: Worlds, limits: Limits, has_sources: bool, failed: list[str
     return record
 
 
-def _safety_intervals(worlds: Worlds, limits: Limits) -> Record:
+def _safety_intervals(seen: Evidence, limits: Limits) -> Record:
     """Return the intervals that claims are held against beside the first; None where none is asked for."""
-    seen, alpha, other = worlds.seen, limits.alpha, limits.equivalence_alpha
+    alpha, other = limits.alpha, limits.equivalence_alpha
     found: Record = dict.fromkeys(("equivalence_level", "equivalence_interval", "interval_with_one_more",
                                    "equivalence_interval_with_one_more", "interval_with_missing_filled"))
     if len(seen.groups) < limits.sources:
         return found
-    if worlds != alone(seen):
-        found["interval_with_missing_filled"] = _widest(worlds.against, worlds.favour, alpha)
+    if seen.against and seen.favour:
+        found["interval_with_missing_filled"] = _widest(seen.against, seen.favour, alpha)
     if limits.margin:
         found |= {"equivalence_level": 1 - 2 * other, "equivalence_interval": seen.interval(other).interval,
                   "interval_with_one_more": seen.with_one_more(1).interval(alpha).interval,

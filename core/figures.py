@@ -48,9 +48,7 @@ def differences(pair: Pair) -> Differences:
     numbers, grid = decide.whole_numbers(shares)
     baseline, candidate = numbers[:len(pair.cases)], numbers[len(pair.cases):]
     changes = list(map(operator.sub, candidate, baseline))
-    step = math.gcd(grid, *changes)
-    return Differences(baseline, candidate, grid, [change // step for change in changes], grid // step,
-                       trials.sources(pair))
+    return Differences(baseline, candidate, grid, changes, grid, trials.sources(pair)).of(range(len(changes)))
 
 
 class Data:
@@ -227,13 +225,15 @@ def _means(side: Side, name: str) -> dict[int, float]:
 
 def decided(data: Data) -> Record:
     """Return the decision; with what is missing filled, save of run records, where that is the model's outcome."""
-    score_range, worlds = data.pair.score_range, decide.alone(evidence(data.differences, data.pair.score_range))
+    score_range = data.pair.score_range
+    seen = evidence(data.differences, score_range)
     if data.pair.task is None and data.missing != "refuse":
         against, favour = (evidence(differences(trials.filled(data.as_read, for_candidate)), score_range)
                            for for_candidate in (False, True))
-        worlds = worlds._replace(against=against, favour=favour)
+        if (against, favour) != (seen, seen):
+            seen = seen._replace(against=against, favour=favour)
     failed = [row["case_id"] for rule in data.must_pass for row in rule["failed"]] if data.must_pass else None
-    return decide.decision(worlds, data.options.limits, data.has_sources, failed)
+    return decide.decision(seen, data.options.limits, data.has_sources, failed)
 
 
 def evidence(diffs: Differences, score_range: tuple[trials.Score, trials.Score]) -> Evidence:

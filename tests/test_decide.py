@@ -47,8 +47,11 @@ def differences(baseline, candidate):
 
 
 def decide_on(groups, unit=1, lost=1, gained=1, **limits):
-    worlds = decide.alone(decide.Evidence(groups, unit, lost, gained))
-    return decide.decision(worlds, decide.Limits(**limits), True)
+    return decide.decision(decide.Evidence(groups, unit, lost, gained), decide.Limits(**limits), True)
+
+
+def filled(seen, against, favour):
+    return seen if against == favour == seen else seen._replace(against=against, favour=favour)
 
 
 def subset_interval(groups, unit, level):
@@ -136,12 +139,12 @@ class DecisionTest(unittest.TestCase):
                 ((seen, seen, seen), {"margin": Fraction(1, 4)}, ["better", "equivalent", "not worse"]),
                 ((against, against, against), {"margin": Fraction(1, 10)}, ["worse"]),
                 ((against, against, favour), {"margin": Fraction(1, 10)}, [])):
-            found = decide.decision(decide.Worlds(*worlds), decide.Limits(**limits), True)
+            found = decide.decision(filled(*worlds), decide.Limits(**limits), True)
             self.assertEqual(found["claims"], claims)
-            filled = worlds[1:] != worlds[:1] * 2
+            missing = worlds[1:] != worlds[:1] * 2
             self.assertEqual(found["interval_with_missing_filled"], (
                 worlds[1].interval(Fraction(1, 40)).interval[0], worlds[2].interval(Fraction(1, 40)).interval[1]
-            ) if filled else None)
+            ) if missing else None)
 
     def test_gate_is_met_by_its_claim_whatever_the_verdict(self):
         gain, none, loss = [(1, 1)] * 8, [(1, 1), (1, -1)] * 4, [(1, -1)] * 8
@@ -163,18 +166,17 @@ class DecisionTest(unittest.TestCase):
         for gate in decide.GATES:
             limits = decide.Limits(margin=Fraction(1, 10), gate=gate)
             for worlds, contradicted in (((loss, loss, loss), True), ((loss, loss, favour), False)):
-                found = decide.decision(decide.Worlds(*worlds), limits, True)
+                found = decide.decision(filled(*worlds), limits, True)
                 self.assertEqual((found["gate_met"], found["gate_contradicted"]), (False, contradicted))
 
     def test_cases_that_must_pass_are_a_gate_of_their_own(self):
-        worlds = decide.alone(decide.Evidence([(1, 1)] * 8, 10))
+        seen = decide.Evidence([(1, 1)] * 8, 10)
         for gate, failed, met in ((None, [], True), (None, ["c1"], False), ("better", [], True),
                                   ("better", ["c1"], False)):
-            found = decide.decision(worlds, decide.Limits(gate=gate), True, failed)
+            found = decide.decision(seen, decide.Limits(gate=gate), True, failed)
             self.assertEqual((found["gate_met"], found["gate_contradicted"]), (met, not met))
             self.assertEqual(found["gate_reason"], None if met else "cases that must pass and do not: c1")
-        worlds = decide.alone(decide.Evidence([(1, 0)] * 8, 10))
-        found = decide.decision(worlds, decide.Limits(gate="better"), True, [])
+        found = decide.decision(decide.Evidence([(1, 0)] * 8, 10), decide.Limits(gate="better"), True, [])
         self.assertEqual((found["gate_met"], found["gate_contradicted"]), (False, False))
 
     def test_five_groups_are_undecided_whatever_they_show(self):
@@ -236,8 +238,7 @@ class DecisionTest(unittest.TestCase):
 
     def test_unit_names_what_was_flipped(self):
         groups = [(1, 1)] * 6
-        worlds = decide.alone(decide.Evidence(groups, 1))
-        self.assertEqual(decide.decision(worlds, decide.Limits(), False)["unit"], "case")
+        self.assertEqual(decide.decision(decide.Evidence(groups, 1), decide.Limits(), False)["unit"], "case")
         self.assertEqual(decide_on(groups)["unit"], "source")
 
     def test_groups_needed_by_hand(self):
@@ -278,7 +279,7 @@ class DecisionTest(unittest.TestCase):
 
     def test_what_is_missing_is_the_reason_where_the_interval_is_not(self):
         seen, against = (decide.Evidence([(1, k)] * 8, 10) for k in (2, -1))
-        worlds = decide.Worlds(seen, against, seen)
+        worlds = filled(seen, against, seen)
         for limits in ({}, {"gate": "better"}, {"min_gain": Fraction(1, 10), "gate": "better"}):
             found = decide.decision(worlds, decide.Limits(**limits), True)
             self.assertEqual((found["verdict"], found["reason"]), ("undecided", decide.MISSING))
@@ -305,7 +306,7 @@ class DecisionTest(unittest.TestCase):
                       for count in range(8, 96)]
             needed = decide.sources_for_safety(worlds[0], 1, limits.margin, Fraction(1, 40))
             first = next(len(world.groups) for world in worlds
-                         if decide.holds("not worse", decide.alone(world), limits))
+                         if decide.holds("not worse", world, limits))
             self.assertAlmostEqual(max(needed, 8), first, delta=3 + first / 4)
 
     def test_t_quantiles_are_those_of_printed_tables(self):

@@ -455,30 +455,28 @@ def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha:
     wider. Without spread to plan from (one case, one source, all equal) figures are None with the reason.
     """
     variance, whole, ways = _variance(diffs, trials, has_sources)
-    squares = {f"twice_{name}": (whole + way.staying) / 2 for name, way in ways.items()}
+    squares = {f"twice_{name}": (whole + way.staying) / 2 for name, way in ways.items() if name != "source_groups"}
     if ways:
-        squares["now"] = whole
+        squares |= {"now": whole, "twice_groups": whole / 2}
     if "trials" in ways:
         squares["endless_trials"] = ways["trials"].staying
     widths: Record = dict.fromkeys(("now", "twice_cases", "twice_trials", "endless_trials", "twice_groups"))
     widths |= {name: Z_95 * math.sqrt(square) for name, square in squares.items()}
-    if not has_sources:
-        ways.pop("groups", None)
     return {"variance": variance, "half_width": widths | {"reason": variance["reason"]},
-            "plan": None if target is None else _plan(target, whole, ways, variance["reason"]),
+            "plan": None if target is None else _plan(target, variance, whole, ways),
             "detectable_difference": math.sqrt(whole) * _reach(alpha, len(diffs.groups())) if squares else None}
 
 
-def _plan(target: Number, whole: float, ways: "dict[str, _Way]", reason: str | None) -> Record:
+def _plan(target: Number, variance: Record, whole: float, ways: "dict[str, _Way]") -> Record:
     """Return how many sources, cases or trials bring the variance of the mean difference, whole, down to the target."""
-    needed, reasons = dict[str, int](), [reason] if reason else []
+    needed, reasons = dict[str, int](), [variance["reason"]] if variance["reason"] else []
     for name, way in ways.items():
         room = (target / Z_95) ** 2 - way.staying
         if room > 0:
             needed[name] = max(way.fewest, _whole(way.now * (whole - way.staying) / room))
         else:
             reasons.append(f"endless {name} alone leave {text(Z_95 * math.sqrt(way.staying))}")
-    return {"half_width": target, "source_groups": needed.get("groups"), "cases": needed.get("cases"),
+    return {"half_width": target, "source_groups": needed.get("source_groups"), "cases": needed.get("cases"),
             "trials": needed.get("trials"), "reason": "; ".join(reasons) or None}
 
 
@@ -513,7 +511,7 @@ def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tu
             if found["between_sources"]:
                 sources = found["between_sources"] * sum(cases ** 2 for cases, _ in groups) / n ** 2
                 whole = sources + within / n
-    ways = {"groups": _Way(number, MIN_GROUPS, 0.0)}
+    ways = {"source_groups": _Way(number, MIN_GROUPS, 0.0)} if has_sources else {}
     if not has_sources or number < n:      # of more cases of the same sources nobody knows
         ways["cases"] = _Way(n, number if has_sources else MIN_GROUPS, float(sources))
     if all(any(len(case) > 1 for case in scores) for scores in trials):
@@ -530,10 +528,8 @@ def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tu
 
 def _between_and_within(groups: Groups, diffs: Differences) -> tuple[Fraction, Fraction]:
     """Return the variance between sources, and that of cases within a source."""
-    n, number, by_size = len(diffs.numerators), len(groups), Counter[int]()
-    for cases, total in groups:                            # a few fractions to add instead of thousands
-        by_size[cases] += total ** 2
-    explained = sum((Fraction(square, cases) for cases, square in by_size.items()), Fraction(0))
+    n, number = len(diffs.numerators), len(groups)
+    explained = sum((Fraction(total ** 2, cases) for cases, total in groups), Fraction(0))
     weight = Fraction(sum(cases ** 2 for cases, _ in groups), n)
     within = (sum(k * k for k in diffs.numerators) - explained) / ((n - number) * diffs.unit ** 2)
     between = (explained - Fraction(sum(diffs.numerators) ** 2, n)) / ((number - 1) * diffs.unit ** 2)

@@ -296,16 +296,14 @@ def rounded(value: Any, key: str = "", places: int = 4) -> Any:
     >>> rounded({"difference": Fraction(1, 3), "p_value": 0.000012345, "interval_95": (-0.0, 0.5)})
     {'difference': 0.3333, 'p_value': 1.234e-05, 'interval_95': [0.0, 0.5]}
     """
-    if value is None or isinstance(value, (str, int)):  # most values, and soonest told
-        return value
-    if type(value) in (float, Fraction):  # isinstance() of a Fraction takes ten times as long, and these are many
-        number = float(value)
-        if key not in DECLARED:
-            number = float(f"{number:.4g}") if key in SIGNIFICANT else round(number, places)
-        return number + 0.0  # no -0.0
     if isinstance(value, dict):
         inner = key if key in SIGNIFICANT else None
         return {name: rounded(item, inner or name, places) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [rounded(item, key, places) for item in value]
-    return value
+    if type(value) not in (float, Fraction):  # isinstance() of a Fraction takes ten times as long, and these are many
+        return value
+    number = float(value)
+    if key not in DECLARED:
+        number = float(f"{number:.4g}") if key in SIGNIFICANT else round(number, places)
+    return number + 0.0  # no -0.0

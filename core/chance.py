@@ -405,7 +405,9 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
     for numbers in splits:
         early, late = ([sum(sums) for sums in zip(*(columns[t] for t in side), strict=True)] for side in numbers)
         differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * unit * half))
-        for before, after in ((early, late), (late, early)) if len(sizes) >= limits.sources else ():
+        if len(sizes) < limits.sources:
+            continue
+        for before, after in ((early, late), (late, early)):
             seen = evidence_of(cases, before, after, unit * half, score_range)
             claimed = any(holds(claim, seen, limits) for claim in wanted)
             wrong.append(claimed == (limits.gate in (None, "better")))

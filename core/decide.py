@@ -166,8 +166,8 @@ class Evidence(NamedTuple):
         >>> Evidence([(1, 0), (3, 0)], 5).with_one_more(1).groups
         [(1, 0), (3, 0), (3, -15)]
         """
-        cases, squares = sum(n for n, _ in self.groups), sum(n * n for n, _ in self.groups)
-        size = (2 * squares + cases) // (2 * cases)
+        sizes = [n for n, _ in self.groups]
+        size = (2 * sum(n * n for n in sizes) + sum(sizes)) // (2 * sum(sizes))
         change = Fraction(self.most_lost if sign > 0 else self.most_gained)
         groups = [(n, total * change.denominator) for n, total in self.groups]
         one = size, -sign * size * change.numerator * self.unit
@@ -364,7 +364,8 @@ def _reach(alpha: Number, groups: int) -> float:
 
 def t_interval(groups: list[tuple[int, Fraction]]) -> tuple[Number, Number]:
     """Return the 95% interval of the mean over cases by Student's t, from (cases, sum) of each source, two or more."""
-    mean = sum(total for _, total in groups) / Fraction(sum(n for n, _ in groups))
+    n, total = map(sum, zip(*groups, strict=True))
+    mean = total / Fraction(n)
     reach = t_quantile(0.975, len(groups) - 1) * math.sqrt(cluster_variance(groups, 1))
     return mean - Fraction(reach), mean + Fraction(reach)
 
@@ -378,7 +379,8 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
     """
     asked = "equivalent" if limits.gate == "equivalent" else "not worse"
     found = {"groups_needed": None, "sources_needed": _sources_needed(asked, seen, limits) if limits.margin else None}
-    difference = Fraction(sum(total for _, total in seen.groups), sum(n for n, _ in seen.groups) * seen.unit)
+    n, total = map(sum, zip(*seen.groups, strict=True))
+    difference = Fraction(total, n * seen.unit)
     for claim in CLAIMS:
         demands = _demands(claim, limits)
         gap = min(sign * difference - limit for sign, limit, _ in demands)
@@ -553,7 +555,7 @@ def squares_of(values: Sequence[Number]) -> float:
 
 def cluster_variance(groups: Sequence[tuple[int, int | Fraction]], unit: int) -> Fraction:
     """Return the squared standard error CR1 of the mean: residual sums by group, squared, times G / (G - 1)."""
-    n, total, number = sum(cases for cases, _ in groups), sum(total for _, total in groups), len(groups)
+    (n, total), number = map(sum, zip(*groups, strict=True)), len(groups)
     squares = sum((group_total * n - cases * total) ** 2 for cases, group_total in groups)
     return Fraction(squares * number, (number - 1) * n ** 4 * unit ** 2)
 

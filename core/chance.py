@@ -357,9 +357,9 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
     pair is as it was read: a trial without a score, or one that the baseline has and the candidate lacks, has not
     passed. Raises RunError where a slice has no case.
     """
-    found = []
+    found, top = [], pair.score_range[1]
     for tag, value in wanted:
-        failed, count, (_, top) = [], 0, pair.score_range
+        failed, count = [], 0
         for case, before, after in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
             if (tag, value) in case.tags:
                 count += 1

@@ -11,6 +11,7 @@ numerators[i] / unit; `groups` is (cases, sum of numerators) of each source; wit
 
 import bisect
 import functools
+import itertools
 import math
 import operator
 from collections import Counter
@@ -20,7 +21,7 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from core import intervals
-from core.trials import ABSENT, SIDES, Pair, Side, Trial, listed
+from core.trials import ABSENT, SIDES, Pair, Side, listed
 
 Number = int | float | Fraction
 Scores = list[list[int | Fraction]]
@@ -296,7 +297,8 @@ def why_not(record: Record, claim: str | None) -> str:
     if record["interval"] is None:
         return f"a claim takes at least {record['sources_for_level']} {unit}s, not {record['groups']}"
     kind = "equivalence_interval" if claim == "equivalent" else "interval"
-    (low, high), no_gain = record[kind], f"does not lie above {text(gain)}"
+    low, high = record[kind]
+    no_gain = f"does not lie above {text(gain)}"
     inside, outside = {
         None: (low > gain or high < 0, "leaves open whether it is a gain or a loss" if low <= 0 else no_gain),
         "better": (low > gain, no_gain),
@@ -555,41 +557,40 @@ def squares_of(values: Sequence[Number]) -> float:
 
 def cluster_variance(groups: Sequence[tuple[int, int | Fraction]], unit: int) -> Fraction:
     """Return the squared standard error CR1 of the mean: residual sums by group, squared, times G / (G - 1)."""
-    (n, total), number = map(sum, zip(*groups, strict=True)), len(groups)
+    n, total = map(sum, zip(*groups, strict=True))
     squares = sum((group_total * n - cases * total) ** 2 for cases, group_total in groups)
-    return Fraction(squares * number, (number - 1) * n ** 4 * unit ** 2)
+    return Fraction(squares * len(groups), (len(groups) - 1) * n ** 4 * unit ** 2)
 
 
 # === What if the incomplete trials had been graded? ===
 
-def with_absent(side: Side) -> list[list[Trial]]:
-    """Return the trials of each case; a case without any has one without a score."""
-    return [case or [Trial(None, None, ABSENT)] for case in side.trials]
+def unscored(as_read: Pair) -> dict[str, list[list[str | None]]]:
+    """Return why trials of each case have no score, on both sides, before any missing policy.
 
-
-def unscored(as_read: Pair) -> dict[str, list[int]]:
-    """Return how many trials of each case have no score, on both sides, before any missing policy."""
-    cases = zip(as_read.cases, *map(with_absent, as_read.sides), strict=True)
-    return {case.id: [sum(trial.score is None for trial in side) for side in sides] for case, *sides in cases}
+    A case that a side lacks counts as one trial, "missing".
+    """
+    cases = zip(as_read.cases, as_read.baseline.trials, as_read.candidate.trials, strict=True)
+    return {case.id: [[trial.reason for trial in side if trial.score is None] if side else [ABSENT] for side in sides]
+            for case, *sides in cases}
 
 
 def incomplete(as_read: Pair) -> Record:
     """Return the unscored trials by side and reason, and the difference if they had gone one way or the other.
 
-    Takes a Pair before any missing policy; a case absent on one side counts as one trial, "missing". difference_bounds,
-    over all cases: all of the baseline's at the top of the score range and the candidate's at the bottom, then the
-    other way round. None where each trial has a score.
+    Takes a Pair before any missing policy. difference_bounds, over all cases: all of the baseline's at the top of the
+    score range and the candidate's at the bottom, then the other way round. None where each trial has a score.
     """
-    def mean(side: list[list[Trial]], filled: Number) -> Fraction:
-        shares = ([filled if trial.score is None else trial.score for trial in case] for case in side)
-        return sum((Fraction(sum(share)) / len(share) for share in shares), Fraction(0)) / len(side)
+    def mean(side: Side, filled: Number) -> Fraction:
+        shares = ([filled if trial.score is None else trial.score for trial in case] or [filled]
+                  for case in side.trials)
+        return sum((Fraction(sum(share)) / len(share) for share in shares), Fraction(0)) / len(side.trials)
 
-    sides, (low, high) = [with_absent(side) for side in as_read.sides], as_read.score_range
     found: Record = {}
-    for name, side in zip(SIDES, sides, strict=True):
-        reasons = Counter(trial.reason for case in side for trial in case if trial.score is None)
-        found[name] = {"trials": reasons.total(), "reasons": dict(sorted(reasons.items()))}
+    for name, reasons in zip(SIDES, zip(*unscored(as_read).values(), strict=True), strict=True):
+        counts = Counter(itertools.chain(*reasons))
+        found[name] = {"trials": counts.total(), "reasons": dict(sorted(counts.items()))}
     if not any(side["trials"] for side in found.values()):
         return found | {"difference_bounds": None}
-    return found | {"difference_bounds": [mean(sides[1], end) - mean(sides[0], other)
+    low, high = as_read.score_range
+    return found | {"difference_bounds": [mean(as_read.candidate, end) - mean(as_read.baseline, other)
                                           for end, other in ((low, high), (high, low))]}

@@ -137,28 +137,32 @@ def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Record, str |
     adjusted, method = _adjusted(parts, len(data.differences.groups()))
     slices, unscored = dict[str, Record](), decide.unscored(data.as_read)
     for (tag, value), cases in data.slices.items():
-        figures, missing = case_figures(parts[cases], stream), [unscored[data.pair.cases[i].id] for i in cases]
+        figures = case_figures(parts[cases], stream)
+        missing = [unscored[data.pair.cases[i].id] for i in cases]
         p_value, smallest = adjusted.get(cases, (None, None))
         slices.setdefault(tag, {})[value] = figures | {
             "few_cases": len(cases) < decide.FEW_CASES, "source_groups": figures["source_sign_flip"]["groups"],
             "adjusted_p_value": p_value, "smallest_adjusted_p_value": smallest,
             "same_cases_as": [name for name in names[cases] if name != f"{tag}: {value}"],
-            "incomplete": dict(zip(SIDES, map(sum, zip(*missing, strict=True)), strict=True)),
+            "incomplete": {side: sum(len(reasons[at]) for reasons in missing) for at, side in enumerate(SIDES)},
             "these_cases": these[cases],
         }
     return slices, method, len(parts)
 
 
-def _adjusted(parts: dict[Cases, Differences], groups: int) -> tuple[dict[Cases, tuple[Any, Any]], str | None]:
+def _adjusted(parts: dict[Cases, Differences], groups: int) -> tuple[dict[Cases, list[Fraction]], str | None]:
     """Return (p-value among all, the smallest it could be) of each slice that has enough groups, and the method."""
     enough = {cases: part for cases, part in parts.items() if len(set(part.group_of)) >= decide.MIN_GROUPS}
     if not enough:
         return {}, None
-    sums = [[part.get(group, 0) for group in range(groups)]
-            for part in (part.sums(part.numerators) for part in enough.values())]
-    sizes = [[part[group] for group in range(groups)] for part in (Counter(part.group_of) for part in enough.values())]
+    sums, sizes = [], []
+    for part in enough.values():
+        totals, counts = part.sums(part.numerators), Counter(part.group_of)
+        sums.append([totals.get(group, 0) for group in range(groups)])
+        sizes.append([counts[group] for group in range(groups)])
     p_values, method = adjust.adjusted_p_values(sums)
-    return dict(zip(enough, zip(p_values, adjust.smallest_p_values(sums, sizes), strict=True), strict=True)), method
+    smallest = adjust.smallest_p_values(sums, sizes)
+    return {cases: both for cases, *both in zip(enough, p_values, smallest, strict=True)}, method
 
 
 def trial_pairs(data: Data) -> Record:

@@ -547,7 +547,9 @@ class IncompleteTest(unittest.TestCase):
         found = decide.incomplete(pair)
         self.assertEqual(found["baseline"], {"trials": 2, "reasons": {"TruncatedReply": 1, "missing": 1}})
         self.assertEqual(found["candidate"], {"trials": 3, "reasons": {"TruncatedReply": 1, "timeout": 2}})
-        self.assertEqual(decide.unscored(pair), {"c0": [1, 0], "c1": [0, 2], "c2": [1, 0], "c3": [0, 1]})
+        self.assertEqual(decide.unscored(pair), {
+            "c0": [["TruncatedReply"], []], "c1": [[], ["timeout", "TruncatedReply"]], "c2": [["missing"], []],
+            "c3": [[], ["timeout"]]})
         outcomes = []
         for fill in itertools.product((0, 2), repeat=5):
             rest = iter(fill)

@@ -74,18 +74,14 @@ class Data:
 # === Figures ===
 
 
-def resampled(numerators: Sequence[int], unit: int, stream: IndexStream | None) -> Interval:
-    """Return the interval of seeded resamples, or without a stream that of the distribution they come from."""
-    if stream is None:
-        return intervals.exact_interval(numerators, unit)
-    return intervals.sampled_interval(numerators, unit, stream)
-
-
 def case_figures(diffs: Differences, stream: IndexStream | None) -> Record:
-    """Return means, difference, cases by direction, the two intervals by case and the sign-flip interval by source."""
+    """Return means, difference, cases by direction, the two intervals by case and the sign-flip interval by source.
+
+    Without a stream nothing is drawn: the exact interval takes the place of the seeded one.
+    """
     numerators, groups = diffs.numerators, diffs.groups()
-    by_case = resampled(numerators, diffs.unit, stream)
-    exact = by_case if stream is None else intervals.exact_interval(numerators, diffs.unit)
+    exact = intervals.exact_interval(numerators, diffs.unit)
+    by_case = intervals.sampled_interval(numerators, diffs.unit, stream) if stream else exact
     flip = intervals.sign_flip(groups, diffs.unit)
     return {
         "cases": len(numerators), **diffs.means(), "interval_95": by_case.interval, "interval_method": by_case.method,
@@ -99,7 +95,8 @@ def case_figures(diffs: Differences, stream: IndexStream | None) -> Record:
 def by_trial(scores: Sequence[Scores], stream: IndexStream | None) -> Interval:
     """Return the interval as if every trial were independent, for contrast only; trials pair."""
     before, after = (itertools.chain(*side) for side in scores)
-    return resampled(*decide.whole_numbers(list(map(operator.sub, after, before))), stream)
+    changes, unit = decide.whole_numbers(list(map(operator.sub, after, before)))
+    return intervals.sampled_interval(changes, unit, stream) if stream else intervals.exact_interval(changes, unit)
 
 
 def overall_figures(data: Data, stream: IndexStream | None) -> Record:
@@ -247,6 +244,7 @@ def evidence(diffs: Differences, score_range: tuple[trials.Score, trials.Score])
 
 
 def noise_floor(data: Data) -> Record:
+    """Return how much the baseline differs from itself."""
     return chance.noise_floor(data.scores[0], data.differences.group_of, data.options.limits, data.pair.score_range,
                               data.options.seed)
 

@@ -277,10 +277,17 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     if math.comb(len(numbers), 2) * math.prod(map(_agreeing, cases)) > ALIKE_BY_CHANCE:
         return [[number] for number in numbers]
 
-    def agree(one: int, other: int) -> bool:
-        return all(case[one] == case[other] for case in cases if one in case and other in case)
+    columns = {number: tuple(case.get(number) for case in cases) for number in numbers}     # None where it is lacking
+    if any(None in column for column in columns.values()):
+        return grouped(numbers, lambda number, group: all(_agree(columns[number], columns[other]) for other in group))
+    same: dict[tuple[Any, ...], list[int]] = {}            # thousands of trials cannot be held against each other
+    for number, column in columns.items():
+        same.setdefault(column, []).append(number)
+    return list(same.values())
 
-    return grouped(numbers, lambda number, group: all(agree(number, other) for other in group))
+
+def _agree(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    return all(a == b or a is None or b is None for a, b in zip(one, other, strict=True))
 
 
 def grouped(numbers: Iterable[int], alike: Callable[[int, list[int]], bool]) -> list[list[int]]:

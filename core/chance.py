@@ -203,6 +203,7 @@ class VeryCases:
                 self.variances.append(None if None in known else math.fsum(filter(None, known)))
 
     def _pairs(self, pair: Pair, before: Scores, after: Scores) -> None:
+        """Fill in units and variances where trials pair; units of all cases are whole numbers on one grid."""
         most = math.lcm(*{len(case) for case in before})
         unit = math.lcm(*{score.denominator for side in (before, after) for case in side for score in case})
         draw_of = {number: draw for draw, numbers in enumerate(alike_trials(pair)) for number in numbers}

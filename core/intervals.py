@@ -27,7 +27,6 @@ limit is seen to equal it. Else it is inverted, in floats (`_Nodes` says what th
 """
 
 import cmath
-import contextlib
 import functools
 import itertools
 import math
@@ -44,14 +43,13 @@ LEVEL = 0.95
 RESAMPLES = 2000
 SEED = 20261020
 
-# Up to where distributions are counted: some hundredths of a second, and a second for halves, which save several.
-COUNTED_SUMS = 120_000       # additions at once, for up to 10 draws; a sixth for more, which are inverted in less time
-HALVED_DRAWS, HALF_SUMS, HALF_PLACES = 40, 600_000, 10_000      # what half of the draws may add up to is sorted often
-ONE_SIZE_DRAWS = 11          # of sources that have one size, up to which that takes less time than inverting
-COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point without loss
-COUNTED_TOSSES = 1000
+# Up to where distributions are counted: some tenths of a second where inverting takes seconds, else hundredths.
+COUNTED_DRAWS, COUNTED_SOURCES = 10, 40         # of sources that have one size, and others
+COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many draws, and for more
+COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for sign flips: groups, or groups times places of their sums
 HALVED_GROUPS = 26           # of which each half has 8,192 sums of subsets
-ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many groups are else rounded to so many steps
+ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many are rounded to so many steps
+COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point
 
 # How closely the rest is computed: ends within 1e-4 of the score range.
 SOLVED_STEPS = 1 << 16       # from the smallest to the largest mean
@@ -163,35 +161,30 @@ def sampled_interval(numerators: Sequence[int], unit: int, stream: IndexStream, 
 _Ways = Mapping[tuple[int, int], int]      # in how many ways draws add up to each (size, total)
 
 
-class _TooMany(Exception):
-    """Counting would take longer than what takes its place."""
-
-
-def _combined(one: _Ways, other: _Ways, most: float = math.inf) -> _Ways:
-    """Return in how many ways the draws of one and those of another add up; raise _TooMany beyond `most` additions.
+def _combined(one: _Ways, other: _Ways) -> _Ways:
+    """Return in how many ways the draws of one and those of another add up.
 
     >>> dict(_combined({(1, 0): 1, (1, 5): 1}, {(1, 0): 1, (1, 5): 1}))
     {(2, 0): 1, (2, 5): 2, (2, 10): 1}
     """
-    if len(one) * len(other) > most:
-        raise _TooMany
     found: dict[tuple[int, int], int] = defaultdict(int)
-    one, other = sorted((one, other), key=len)                  # the loop inside is the long one
-    for (size, total), ways in one.items():
-        for (cases, part), times in other.items():
+    for (cases, part), times in other.items():                  # a draw more: the loop inside is the long one
+        for (size, total), ways in one.items():
             found[size + cases, total + part] += ways * times
     return found
 
 
-def _draws(kinds: _Ways, count: int, most: int) -> _Ways:
-    """Return in how many ways so many draws from groups add up, given how many groups there are of each kind."""
-    if not count:
-        return {(0, 0): 1}
-    if (count // 2 * (len(kinds) - 1) + 1) ** 2 > most:         # so many places half of the draws have at least
-        raise _TooMany
-    half = _draws(kinds, count // 2, most)
-    whole = _combined(half, half, most)
-    return _combined(whole, kinds, most) if count % 2 else whole
+def _draws(kinds: _Ways, count: int, most: int) -> _Ways | None:
+    """Return in how many ways so many draws from groups add up, given how many groups there are of each kind.
+
+    None where so many draws more, each with as many additions as the next, would take more than `most` additions.
+    """
+    ways: _Ways = {(0, 0): 1}
+    for left in range(count, 0, -1):
+        if len(ways) * len(kinds) * left > most:                # the places get no fewer
+            return None
+        ways = _combined(ways, kinds)
+    return ways
 
 
 def _heights(kinds: _Ways, t: Fraction) -> Counter[int]:
@@ -211,7 +204,6 @@ def _heights(kinds: _Ways, t: Fraction) -> Counter[int]:
 class _Counted:
     """The distribution of a mean of draws, from in how many ways they add up."""
     exact = True
-    roughly: tuple[int, ...] = (1,)                        # as _end takes them
 
     def __init__(self, ways: _Ways) -> None:
         # Two means that one float cannot tell apart are one: they differ by less than any figure shows.
@@ -225,54 +217,14 @@ class _Counted:
         return Fraction(total, size)
 
     def share(self, t: Fraction, coarse: int = 1) -> Fraction:
-        """Return P(mean <= t)."""
+        """Return P(mean <= t), however coarse it may be."""
         at = bisect_right(self.means, float(t))
         return Fraction(self.running[at - 1] if at else 0, self.running[-1])
 
 
-class _Searched:
-    """The distribution of the mean of as many draws as there are groups, of which share() tells P(mean <= t) alone."""
-    exact = False
-    roughly: tuple[int, ...] = (1,)                        # as _end takes them
-    grid: tuple[Fraction, Fraction] | None = None          # of all means, where they have one
-
-    def __init__(self, kinds: _Ways) -> None:
-        self.kinds, self.draws = kinds, sum(kinds.values())
-
-    def share(self, t: Fraction, coarse: int = 1) -> Number:
-        raise NotImplementedError
-
-    def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share."""
-        return _end(self.kinds, share, self.share, self.roughly, self.grid)
-
-
-class _Halves(_Searched):
-    """The distribution, counted for each half of the draws: a few large sources have a function that does not fade.
-
-    Two halves sorted by total - t size tell P(mean <= t) without being combined (Horowitz & Sahni 1974, J. ACM 21:277).
-    """
-
-    def __init__(self, kinds: _Ways) -> None:
-        super().__init__(kinds)
-        half = _draws(kinds, self.draws // 2, HALF_SUMS)
-        if len(half) > HALF_PLACES:
-            raise _TooMany
-        self.halves = half, _combined(half, kinds, HALF_SUMS) if self.draws % 2 else half
-
-    def share(self, t: Fraction, coarse: int = 1) -> Number:
-        """Return P(mean <= t)."""
-        first, second = (sorted(_heights(half, t).items()) for half in self.halves)
-        heights = [height for height, _ in second]
-        running = list(itertools.accumulate((ways for _, ways in second), initial=0))
-        below = sum(ways * running[bisect_right(heights, -height)] for height, ways in first)
-        return Fraction(below, self.draws ** self.draws)
-
-
 # === Inversion ========================================================================================================
 
-_Wave = tuple[float, complex]                           # a point w, and what is asked there
-_Kind = tuple[int, list[tuple[float, float]]]           # how many draws, and (weight, part) of what one can be
+_Wave = tuple[float, complex]              # a point w, and what is asked there
 
 
 class _Nodes:
@@ -298,28 +250,6 @@ def _above(waves: Iterable[_Wave], y: float) -> float:
     return math.fsum([(wave * cmath.rect(1, -w * y)).imag for w, wave in waves])
 
 
-def _waves(kinds: Sequence[_Kind], nodes: _Nodes) -> Iterator[_Wave]:
-    """Yield (w, function times weight) at the nodes where the characteristic function of a sum is not negligible.
-
-    The function of one draw is the mean of exp(iw part). It grows no faster with w than the mean of |part|, so that
-    after a negligible one so many nodes are passed over as it takes to grow.
-    """
-    limits = [(NEGLIGIBLE ** (1 / count), math.fsum(weight * abs(part) for weight, part in terms) or 1.0)
-              for count, terms in kinds]
-    node = 0
-    while node < nodes.count:
-        w, node = (node + 0.5) * nodes.angle, node + 1
-        wave = complex(nodes.weight(w))
-        for (count, terms), (still, growth) in zip(kinds, limits, strict=True):
-            factor = sum([cmath.rect(weight, w * part) for weight, part in terms])
-            if (size := abs(factor)) <= still:
-                node += int((still - size) / growth / nodes.angle)
-                break
-            wave *= factor ** count
-        else:
-            yield w, wave
-
-
 class InvertedSum:
     """The distribution of a sum of independent whole numbers, inverted: right to 1e-12 where no noise is added.
 
@@ -335,58 +265,84 @@ class InvertedSum:
         self.base = sum(count * low for (count, _), low in zip(draws, least, strict=True))
         self.step = math.gcd(*(number - low for (_, weights), low in zip(draws, least, strict=True)
                                for number in weights)) or 1
+        self.blur = blur / self.step if blur > NO_BLUR * self.step else 0.0
         self.centre = top = most = variance = 0.0
-        kinds: list[_Kind] = []
+        self.kinds: list[tuple[int, list[tuple[float, float]]]] = []       # weight and distance from the mean
         for (count, weights), low in zip(draws, least, strict=True):
             places = [((number - low) // self.step, weight) for number, weight in weights.items()]
             mean = math.fsum(weight * place for place, weight in places)
             terms = [(weight, place - mean) for place, weight in places]
-            kinds.append((count, terms))
+            self.kinds.append((count, terms))
             self.centre, top = self.centre + count * mean, top + count * max(place for place, _ in places)
             most = max(most, *(abs(part) for _, part in terms))
             variance += count * math.fsum(weight * part ** 2 for weight, part in terms)
         # Further from its mean than this the sum lies in less than 1e-12 of all draws (Bernstein's inequality).
         self.radius = min(top, 9.5 * most + math.sqrt(90 * most ** 2 + 57 * variance)) + 1
-        self.waves = list(_waves(kinds, _Nodes(2 * self.radius, blur / self.step)))
+        self.waves: dict[int, list[_Wave]] = {}
 
-    def share(self, most: int) -> float:
-        """Return P(sum <= most)."""
+    def share(self, most: int, coarse: int = 1) -> float:
+        """Return P(sum <= most), with `coarse` times the noise where there must be any."""
+        if coarse not in self.waves:
+            self.waves[coarse] = list(self._waves(_Nodes(2 * self.radius, coarse * self.blur)))
         y = (most - self.base) // self.step + 0.5 - self.centre
-        share = 0.5 - _above(self.waves, min(max(y, -self.radius), self.radius))
+        share = 0.5 - _above(self.waves[coarse], min(max(y, -self.radius), self.radius))
         return min(1.0, max(0.0, share))
 
+    def _waves(self, nodes: _Nodes) -> Iterator[_Wave]:
+        """Yield (w, function times weight) at the nodes where the function is not negligible.
 
-class _Inverted(_Searched):
-    """The distribution, inverted: of the sum of the totals drawn, where all sizes are equal.
+        The function of one draw is the mean of exp(iw part). It grows no faster with w than the mean of |part|, so that
+        after a negligible one so many nodes are passed over as it takes to grow.
+        """
+        limits = [(NEGLIGIBLE ** (1 / count), math.fsum(weight * abs(part) for weight, part in terms) or 1.0)
+                  for count, terms in self.kinds]
+        node = 0
+        while node < nodes.count:
+            w, node = (node + 0.5) * nodes.angle, node + 1
+            wave = complex(nodes.weight(w))
+            for (count, terms), (still, growth) in zip(self.kinds, limits, strict=True):
+                factor = sum([cmath.rect(weight, w * part) for weight, part in terms])
+                if (size := abs(factor)) <= still:
+                    node += int((still - size) / growth / nodes.angle)
+                    break
+                wave *= factor ** count
+            else:
+                yield w, wave
 
-    Else the mean is at most t where the sum of total - t size is at most 0, and that sum is inverted for each t anew.
+
+class _Inverted:
+    """The distribution of the mean of as many draws as there are groups, inverted.
+
+    Where all sizes are equal that is the sum of the totals drawn. Else the mean is at most t where the sum of total - t
+    size is at most 0, and that sum is inverted for each t anew.
     """
+    exact = False
 
     def __init__(self, kinds: _Ways) -> None:
-        super().__init__(kinds)
-        means = [total / size for size, total in kinds]
+        self.kinds, self.draws = kinds, sum(kinds.values())
+        means, sizes = [total / size for size, total in kinds], {size for size, _ in kinds}
         self.blur = BLUR * (max(means) - min(means)) * sum(size * count for (size, _), count in kinds.items())
-        self.size, least = min(kinds)
-        self.one_size = all(size == self.size for size, _ in kinds)
-        step, cases = math.gcd(*(total - least for _, total in kinds)) or 1, self.draws * self.size
-        if self.one_size and self.blur <= NO_BLUR * step:
-            self.grid = Fraction(least, self.size), Fraction(step, cases)
-        else:
-            self.roughly = ROUGHLY
-        self.sums: dict[int, InvertedSum] = {}
+        self.cases, self.totals = 0, None
+        if len(sizes) == 1:
+            self.cases, self.totals = self.draws * sizes.pop(), self._sum(Fraction(0))
+
+    def _sum(self, t: Fraction) -> InvertedSum:
+        """Return the sum of total - t size, in whole numbers."""
+        weights = {height: count / self.draws for height, count in _heights(self.kinds, t).items()}
+        return InvertedSum([(self.draws, weights)], self.blur * t.denominator)
 
     def share(self, t: Fraction, coarse: int = 1) -> float:
         """Return P(mean <= t), with `coarse` times the noise where there must be any."""
-        if self.one_size:
-            if coarse not in self.sums:
-                self.sums[coarse] = self._sum(Fraction(0), coarse)
-            return self.sums[coarse].share(math.floor(self.draws * self.size * t))
-        return self._sum(t, coarse).share(0)
+        if self.totals:
+            return self.totals.share(math.floor(self.cases * t), coarse)
+        return self._sum(t).share(0, coarse)
 
-    def _sum(self, t: Fraction, coarse: int) -> InvertedSum:
-        """Return the sum of total - t size, in whole numbers."""
-        weights = {height: count / self.draws for height, count in _heights(self.kinds, t).items()}
-        return InvertedSum([(self.draws, weights)], coarse * self.blur * t.denominator)
+    def quantile(self, share: Fraction) -> Fraction:
+        """Return the smallest mean t with P(mean <= t) >= share."""
+        grid = None
+        if self.totals and not self.totals.blur:
+            grid = Fraction(self.totals.base, self.cases), Fraction(self.totals.step, self.cases)
+        return _end(self.kinds, share, self.share, grid)
 
 
 # === Looking for an end ===============================================================================================
@@ -417,11 +373,11 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
 
 
 def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
-         roughly: Sequence[int], grid: tuple[Fraction, Fraction] | None = None) -> Fraction:
+         grid: tuple[Fraction, Fraction] | None = None) -> Fraction:
     """Return the smallest t, in numerators, with share(t, coarse) >= wanted, on a grid: its first value, and a step.
 
-    Without one, it has SOLVED_STEPS. coarse, one after the other of `roughly`, is how many times as roughly as in the
-    end a share may be found. An end that stays where it is when the next finer shares are asked is taken.
+    Without one, it has SOLVED_STEPS. coarse, one after the other of ROUGHLY, is how many times as roughly as in the end
+    a share may be found. An end that stays where it is when the next finer shares are asked is taken.
     """
     means = [Fraction(total, size) for size, total in kinds]
     least, most = min(means), max(means)
@@ -438,7 +394,7 @@ def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
         return lambda p: share(base + p * step, coarse)
 
     last, guess = None, float((middle - base) / step) + spread * _score(wanted)
-    for coarse in roughly:
+    for coarse in (1,) if grid else ROUGHLY:
         found = _first(at_step(coarse), wanted, limits, guess, spread)
         if last is not None and abs(found - last) <= 2:
             break
@@ -448,24 +404,21 @@ def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
 
 # === The bootstrap, computed ==========================================================================================
 
-@functools.lru_cache(maxsize=4)                         # an interval and its picture ask for the same
-def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Searched:
-    """Return the distribution: counted if that is little work, in halves if a few sizes differ, else inverted."""
-    kinds, draws = dict(times), sum(count for _, count in times)
-    with contextlib.suppress(_TooMany):
-        return _Counted(_draws(kinds, draws, COUNTED_SUMS if draws <= 10 else COUNTED_SUMS // 6))
-    inverted = _Inverted(kinds)
-    with contextlib.suppress(_TooMany):
-        if draws <= (ONE_SIZE_DRAWS if inverted.one_size else HALVED_DRAWS):
-            return _Halves(kinds)
-    return inverted
-
-
-def _bootstrap(groups: Groups) -> _Counted | _Searched:
+def _bootstrap(groups: Groups) -> _Counted | _Inverted:
     """Return the distribution of the mean of as many draws as there are groups. Raises ValueError on none."""
     if not groups:
         raise ValueError("a bootstrap needs at least one case")
     return _resampled(tuple(sorted(Counter(groups).items())))
+
+
+@functools.lru_cache(maxsize=4)                         # an interval and its picture ask for the same
+def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Inverted:
+    """Return the distribution, from how many groups there are of each kind: counted if that is little work."""
+    kinds, draws = dict(times), sum(count for _, count in times)
+    one_size = len({size for size, _ in kinds}) == 1
+    few = draws <= (COUNTED_DRAWS if one_size else COUNTED_SOURCES)
+    ways = _draws(kinds, draws, COUNTED_SUMS if few else FEW_SUMS)
+    return _Counted(ways) if ways else _Inverted(kinds)
 
 
 def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) -> Interval:
@@ -501,7 +454,7 @@ def exact_distribution(numerators: Sequence[int], unit: int, bins: int = 40) -> 
     count = (min(n * max(numerators), total + math.floor(reach)) - first) // step + 1
     wide = -(-count // bins)
     edges = [Fraction(2 * (first + i * wide * step) - step, 2 * n) for i in range(-(-count // wide) + 1)]
-    shares = [found.share(edge, found.roughly[0]) for edge in edges]        # as roughly as a picture may be
+    shares = [found.share(edge, ROUGHLY[0]) for edge in edges]        # as roughly as a picture may be
     return Distribution(float(edges[0] / unit), wide * step / (n * unit),
                         [max(0.0, float(after - before)) for before, after in itertools.pairwise(shares)])
 
@@ -535,7 +488,7 @@ def groups_needed_for(alpha: Number) -> int:
     return math.ceil(1 / Fraction(str(alpha)) - 1).bit_length()
 
 
-def flip_tail(times: Mapping[int, int], coarse: int = 0) -> Number:
+def flip_tail(times: Mapping[int, int], coarse: int = 1) -> Number:
     """Return the share of all subsets of whole values, the empty one included, with a sum of at most 0.
 
     Each value is there so many times. With group sums as values: how often random signs, each as likely as the other,
@@ -566,25 +519,25 @@ def flip_p_value(values: Iterable[int]) -> Number:
 def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
     """Return the share of all subsets of positive sizes with a sum of at most reach.
 
-    Leaving a negative value out is as good as taking its size, so this answers for any values.
+    Leaving a negative value out is as good as taking its size, so this answers for any values. Few sizes are counted
+    in two halves, whose sums need not be combined (Horowitz & Sahni 1974, J. ACM 21:277).
     """
-    if reach < 0 or not sizes:
-        return Fraction(reach >= 0)
-    n, step, whole = sizes.total(), math.gcd(*sizes), sum(size * count for size, count in sizes.items())
+    if reach < 0:
+        return Fraction(0)
+    n, whole, every = sizes.total(), sum(size * count for size, count in sizes.items()), list(sizes.elements())
     if 2 * reach >= whole:                                      # every other subset is the rest of one that counts
         return 1 - _subsets(sizes, whole - reach - 1, coarse)
-    if len(sizes) == 1:
-        return _binomial_tail(n, reach // step)
-    if (reach // step + 1) * (n + 1) * n <= (COUNTED_BITS // 100 if coarse or n <= HALVED_GROUPS else COUNTED_BITS):
-        return _count_subsets([size // step for size in sizes.elements()], reach // step)
     if n <= HALVED_GROUPS:
-        every = list(sizes.elements())
-        first, second = (sorted(_sums_of_subsets(half)) for half in (every[::2], every[1::2]))
-        return Fraction(sum(bisect_right(second, reach - part) for part in first), 2 ** n)
+        second = sorted(_sums_of_subsets(every[::2]))
+        return Fraction(sum(bisect_right(second, reach - part) for part in _sums_of_subsets(every[1::2])), 2 ** n)
+    unit = Fraction(math.gcd(*sizes))
     if n <= ROUNDED_GROUPS:
-        steps = ROUNDED_STEPS // (coarse or 1)
-        return float(_count_subsets([(2 * size * steps + reach) // (2 * reach) for size in sizes.elements()], steps))
-    return _invert_subsets({size // step: count for size, count in sizes.items()}, reach // step, coarse or 1)
+        unit = max(unit, Fraction(reach, ROUNDED_STEPS // coarse))
+    if reach // unit * n ** 2 * coarse <= COUNTED_BITS:
+        return _count_subsets([round(size / unit) for size in every], reach // unit)
+    if len(sizes) == 1:
+        return _binomial_tail(n, reach // every[0])
+    return _invert_subsets({size // unit: count for size, count in sizes.items()}, reach // unit, coarse)
 
 
 def _sums_of_subsets(sizes: Sequence[int]) -> list[int]:
@@ -592,19 +545,6 @@ def _sums_of_subsets(sizes: Sequence[int]) -> list[int]:
     for size in sizes:
         sums += [size + total for total in sums]
     return sums
-
-
-def _binomial_tail(n: int, most: int) -> Number:
-    """Return how often n tosses of a fair coin show so many heads at most: in floats beyond COUNTED_TOSSES.
-
-    >>> _binomial_tail(3, 1)
-    Fraction(1, 2)
-    """
-    if n <= COUNTED_TOSSES:
-        return Fraction(sum(math.comb(n, k) for k in range(most + 1)), 2 ** n)
-    log = math.lgamma(n + 1) - math.lgamma(most + 1) - math.lgamma(n - most + 1) - n * math.log(2)
-    terms = itertools.accumulate(range(most, 0, -1), lambda term, k: term * k / (n - k + 1), initial=1.0)
-    return math.exp(log) * math.fsum(terms)
 
 
 def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:
@@ -622,6 +562,17 @@ def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:
         if size <= reach:
             counts = (counts + (counts << size * width)) & mask
     return Fraction(counts % ((1 << width) - 1), 1 << len(sizes))          # modulo base - 1 adds the digits up
+
+
+def _binomial_tail(n: int, most: int) -> float:
+    """Return how often n tosses of a fair coin show so many heads at most.
+
+    >>> round(_binomial_tail(3, 1), 9)
+    0.5
+    """
+    log = math.lgamma(n + 1) - math.lgamma(most + 1) - math.lgamma(n - most + 1) - n * math.log(2)
+    terms = itertools.accumulate(range(most, 0, -1), lambda term, k: term * k / (n - k + 1), initial=1.0)
+    return math.exp(log) * math.fsum(terms)
 
 
 def _invert_subsets(sizes: Mapping[int, int], reach: int, coarse: int) -> float:
@@ -683,11 +634,10 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
         reason = f"fewer than {groups_needed_for(tail)} sources: too few for a {100 * float(level):g}% interval"
         return Interval(None, f"exact, {patterns}", True, reason, p_value)
     places = math.prod(sum(map(abs, values)) // (math.gcd(*values) or 1) + 1 for values in zip(*groups, strict=True))
-    exact = min(2 ** (n + 1), n * places // 3) <= COUNTED_SUMS
+    exact = n <= COUNTED_GROUPS or n * places <= COUNTED_SUBSETS
     if exact:
-        ways: _Ways = {(0, 0): 1}
-        for (size, total), count in kinds.most_common():
-            ways = _combined(ways, {(k * size, k * total): math.comb(count, k) for k in range(count + 1)})
+        ways = functools.reduce(_combined, [{(k * size, k * total): math.comb(count, k) for k in range(count + 1)}
+                                            for (size, total), count in kinds.items()])
         counted = _Counted({place: count for place, count in ways.items() if place[0]})     # the empty one has no mean
         ends = tuple(counted.quantile(Fraction(place, 2 ** n - 1)) for place in (rank, 2 ** n - rank))
     else:
@@ -700,7 +650,7 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
 
 def _flip_end(kinds: _Ways, wanted: Fraction) -> Fraction:
     """Return the smallest t, in numerators, up to which so large a share of all subsets of groups have their mean."""
-    return _end(kinds, wanted, lambda t, coarse: flip_tail(_heights(kinds, t), coarse), ROUGHLY)
+    return _end(kinds, wanted, lambda t, coarse: flip_tail(_heights(kinds, t), coarse))
 
 
 # === Planning =========================================================================================================

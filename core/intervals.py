@@ -158,7 +158,7 @@ def sampled_interval(numerators: Sequence[int], unit: int, stream: IndexStream, 
 
 # === Counting =========================================================================================================
 
-_Ways = Mapping[tuple[int, int], int]      # in how many ways draws add up to each (size, total)
+_Ways = dict[tuple[int, int], int]         # in how many ways draws add up to each (size, total)
 
 
 def _combined(one: _Ways, other: _Ways) -> _Ways:

@@ -1,4 +1,4 @@
-"""Does the benchmark measure what it says? Plain ways against fast ones, worlds by hand, tables by shape.
+"""Does the benchmark measure what it says? The plain loop against the fast one, worlds by hand, tables by shape.
 
     $ python3 -m unittest tests.test_measure
 """
@@ -9,6 +9,7 @@ import io
 import itertools
 import os
 import random
+import statistics
 import tempfile
 import unittest
 from fractions import Fraction
@@ -20,8 +21,6 @@ from core import intervals
 from core import trial_logs, trials
 import measure
 from measure import WORLDS, MARGIN
-
-SIZED = [(1, 2), (3, -1), (2, 0), (3, 4), (6, 1), (1, -1), (2, 2)]
 
 
 def load_tests(loader, tests, pattern):
@@ -44,21 +43,11 @@ def printed(*argv):
     return status, [table for table in tables if table], stderr.getvalue()
 
 
-class PlainWayTest(unittest.TestCase):
+class PlainLoopTest(unittest.TestCase):
     def test_plain_sampled_is_the_published_interval_draw_for_draw(self):
         for numerators in ([0, 0, 0, 1, 1, 3], [-1, 0, 2] * 20):
             fast = intervals.sampled_interval(numerators, 5, intervals.IndexStream(measure.SEED)).interval
             self.assertEqual(measure.plain_sampled(numerators, 5), fast)
-
-    def test_plain_exact_by_hand_and_as_the_fast_one(self):
-        # 4 resamples of [0, 1]: means 0, 1/2, 1/2, 1. Each end holds more than 2.5%.
-        self.assertEqual(measure.plain_exact([(1, 0), (1, 1)], 1), (0, 1))
-        self.assertEqual(measure.plain_exact([(2, 3)] * 4, 5), (Fraction(3, 10),) * 2)
-        self.assertEqual(measure.plain_exact(SIZED, 5),
-                         intervals.source_interval(SIZED, 5).interval)
-        numerators = [0, 0, 1, -1, 0, 2, 0, 1]
-        self.assertEqual(measure.plain_exact([(1, k) for k in numerators], 3),
-                         intervals.exact_interval(numerators, 3).interval)
 
 
 class WorldTest(unittest.TestCase):
@@ -71,9 +60,9 @@ class WorldTest(unittest.TestCase):
 
     def test_no_move_leads_out_of_0_to_1(self):
         for kind in WORLDS:
-            for before, (move, _) in itertools.product(kind.before, kind.moves):
-                after = before + move * (before if kind.relative else 1)
-                for chance in (before, after):
+            for before, move in itertools.product(kind.before, kind.moves):
+                after = before + move * (before / 100 if kind.relative else 1)
+                for chance in (before / 100, after / 100):
                     self.assertTrue(-1e-12 <= chance - kind.luck and chance + kind.luck <= 1 + 1e-12, kind.name)
 
     def test_draw_world_adds_up_trials_to_cases_to_sources(self):
@@ -98,12 +87,10 @@ class WorldTest(unittest.TestCase):
             self.assertAlmostEqual(sum(numerators) / (2 * n * count), truth, delta=4 * (0.33 / n ** 0.5 + luck))
             first, second = ([k / count - truth for k in numerators[start::2]] for start in (0, 1))
             together = sum(a * b for a, b in zip(first, second)) / n
-            weights = sum(weight for _, weight in kind.moves)
-            spread = sum(weight * (float(move) * (before if kind.relative else 1) - truth) ** 2
-                         for move, weight in kind.moves for before in map(float, kind.before)) / weights
+            spread = statistics.fmean((move / 100 * (before / 100 if kind.relative else 1) - truth) ** 2
+                                      for move in kind.moves for before in kind.before)
             if not kind.luck:
-                self.assertAlmostEqual(together, spread / len(kind.before) if kind.by_source else 0, delta=0.016,
-                                       msg=kind.name)
+                self.assertAlmostEqual(together, spread if kind.by_source else 0, delta=0.016, msg=kind.name)
 
     def test_shared_luck_moves_all_cases_of_a_trial(self):
         _, each, _ = measure.draw_world(WORLDS[-1], [1] * 2000, 8, random.Random(3))
@@ -113,9 +100,9 @@ class WorldTest(unittest.TestCase):
         self.assertGreater(max(sums) - min(sums), 0.1)
 
     def test_wrong_claims_at_between_and_beyond_the_margin(self):
-        for move, wrong in (("0", {"better", "worse"}), ("0.1", {"equivalent", "worse"}),
-                            ("-0.1", {"better", "worse", "equivalent", "not worse"})):
-            self.assertEqual(measure.wrong_claims(measure.Kind("", measure.moves((move, 1)))), wrong, move)
+        for move, wrong in ((0, {"better", "worse"}), (10, {"equivalent", "worse"}),
+                            (-10, {"better", "worse", "equivalent", "not worse"})):
+            self.assertEqual(measure.wrong_claims(measure.Kind("", (move,))), wrong, move)
 
     def test_simulate_is_decided_by_its_seed(self):
         runs = [measure.simulate(WORLDS[1], [1, 2, 3] * 2, 5, 3, seed) for seed in ("a", "a", "b")]
@@ -125,12 +112,12 @@ class WorldTest(unittest.TestCase):
         self.assertNotEqual(*worlds)
 
     def test_simulate_in_worlds_without_noise_finds_the_truth_always(self):
-        still = measure.Kind("none moves", measure.moves(("0", 1)), before=measure.ALWAYS)
+        still = measure.Kind("none moves", (0,), measure.ALWAYS)
         held, made = measure.simulate(still, [2] * 6, 5, 4, "0")
         self.assertEqual((set(held.values()), made["none"], made["interval alone"]), ({4}, 4, 4))
         held, made = measure.simulate(still, [1] * 51, 1, 2, "0")
         self.assertEqual((made["equivalent"], made["not worse"], made["wrong"]), (2, 2, 0))
-        sure = measure.Kind("all move", measure.moves(("-0.5", 1)), before=measure.ALWAYS)
+        sure = measure.Kind("all move", (-50,), measure.ALWAYS)
         held, made = measure.simulate(sure, [4] * 20, 5, 4, "0")
         self.assertEqual(made["none"] + made["worse"], 4)  # at the margin: the truth decides nothing
 
@@ -164,18 +151,15 @@ class CommandTest(unittest.TestCase):
             [True, False, False, True, False, True, False], [True, True, True, True, False, True, True]])
         self.assertEqual(len(gains), 2 + len(measure.LOOKS) + len(measure.CANDIDATES))
 
-    def test_speed_prints_what_is_read_and_each_figure(self):
+    def test_speed_prints_what_is_read_and_what_it_costs(self):
         with mock.patch.object(measure, "PROCESSES", 1):
-            status, (processes, alone), stderr = printed("speed", "--cases", "8")
+            status, (processes,), stderr = printed("speed", "--cases", "8")
         self.assertEqual((status, stderr), (0, ""))
         self.assertEqual([row[:2] for row in processes[2:]], [["8", "run records"], ["8", "a trial log"]])
         for row in processes[2:]:
-            seconds, megabytes, starts, _ = (float(cell.replace(",", "")) for cell in row[2:])
+            seconds, megabytes, starts, reads, loops = (float(cell.replace(",", "")) for cell in row[2:])
             self.assertGreater(min(seconds, megabytes), 0)
-            self.assertGreater(starts, 1)
-        self.assertEqual([row[1] for row in alone[2:]],
-                         ["sampled, by case", "exact, by case", "by trial", "by source", "sign-flip"])
-        self.assertEqual([bool(row[3] and row[4]) for row in alone[2:]], [True, False, False, True, False])
+            self.assertGreater(min(starts, reads, loops), 1)
 
     def test_a_process_that_fails_is_an_error_of_one_line(self):
         with self.assertRaisesRegex(files.RunError, r"python3 nothing\.py ended with 2; run it by hand"):

@@ -32,8 +32,10 @@ def holm(p_values: Sequence[Number]) -> list[Number]:
     return [min(1, found[i]) for i in range(len(order))]
 
 
-def adjusted_p_values(slices: Sequence[Sequence[int]]) -> tuple[list[Fraction], str]:
-    """Return a p-value a slice that allows for all the slices looked at, and the method: the single-step maximum.
+def adjusted_p_values(slices: Sequence[Sequence[int]],
+                      sizes: Sequence[Sequence[int]]) -> tuple[list[tuple[Fraction, Fraction]], str]:
+    """Return for each slice a p-value that allows for all the slices looked at, and the least that it could have; and
+    the method: the single-step maximum.
 
     slices[j][g] is the sum of numerators of slice j's cases in source group g (0 where it has none). A sign pattern
     turns whole groups, in all slices alike, so slices that share cases move together. The statistic of a slice is its
@@ -41,41 +43,39 @@ def adjusted_p_values(slices: Sequence[Sequence[int]]) -> tuple[list[Fraction], 
     statistic of any slice is at least the one observed. A slice without any difference has p = 1. Exact for up to
     EVERY_PATTERN groups, else SIGN_PATTERNS random patterns and (1 + k) / (1 + N). Westfall & Young (1993).
 
-    >>> adjusted_p_values([[1, 1, 1, 1], [1, 0, 0, 0]])
-    ([Fraction(1, 8), Fraction(1, 1)], 'exact, 16 sign patterns')
+    The least is that with all of its groups moved one way, each by sizes[j][g], its number of cases, and the other
+    slices as seen. Where its groups move unevenly a slice may reach still less, as one does that has: then it is what
+    it has.
+
+    >>> adjusted_p_values([[1, 1, 1, 1], [1, 0, 0, 0]], [[2, 2, 2, 2], [1, 0, 0, 0]])
+    ([(Fraction(1, 8), Fraction(1, 8)), (Fraction(1, 1), Fraction(1, 1))], 'exact, 16 sign patterns')
     """
-    n = len(slices[0]) if slices else 0
+    n = len(slices[0])
+    count, found = _patterns(n)[0], []
     drawn = int(n > EVERY_PATTERN)                     # then the pattern observed is one more
-    largest = sorted(_two_largest(tuple(map(tuple, slices)))[0])
-    found = []
+    largest = second = [-1.0] * count                  # under each pattern, and the largest but that one
     for column in slices:
+        own = _statistics(column)
+        second = [a if c > a else c if c > b else b for a, b, c in zip(largest, second, own, strict=True)]
+        largest = [c if c > a else a for a, c in zip(largest, own, strict=True)]
+    ordered = sorted(largest)
+    for column, cases in zip(slices, sizes, strict=True):
         observed = sum(column) ** 2 / (_squares(column) or 1)
-        found.append(Fraction(len(largest) - bisect_left(largest, observed) + drawn, len(largest) + drawn))
-    return found, (f"sampled, {SIGN_PATTERNS} sign patterns, seed {SEED}" if drawn
-                   else f"exact, {2 ** n} sign patterns")
+        reached = count - bisect_left(ordered, observed), _least_reached(column, cases, largest, second)
+        found.append((Fraction(reached[0] + drawn, count + drawn), Fraction(min(reached) + drawn, count + drawn)))
+    return found, f"sampled, {count} sign patterns, seed {SEED}" if drawn else f"exact, {2 ** n} sign patterns"
 
 
-def smallest_p_values(slices: Sequence[Sequence[int]], sizes: Sequence[Sequence[int]]) -> list[Fraction]:
-    """Return the least adjusted p-value that each slice could have: with all of its groups moved one way.
-
-    The other slices are as seen. sizes[j][g] is by how much group g of slice j then moves, its number of cases. Where
-    its groups move unevenly a slice may reach still less, as one does that has: then it is what it has.
-
-    >>> smallest_p_values([[1, -1, 1, 0], [0, 1, 0, 0]], [[1, 1, 1, 1], [0, 1, 0, 0]])
-    [Fraction(1, 8), Fraction(1, 1)]
-    """
-    found, (largest, second) = [], _two_largest(tuple(map(tuple, slices)))
-    for column, cases, observed in zip(slices, sizes, adjusted_p_values(slices)[0], strict=True):
-        count, patterns = _patterns(len(cases))
-        drawn, limit = int(len(cases) > EVERY_PATTERN), sum(cases) ** 2 / _squares(cases) * (1 - 1e-12)
-        taken = [pattern for pattern, size in zip(patterns, cases, strict=True) if size]
-        one_way = functools.reduce(operator.and_, taken) | ((1 << count) - 1) ^ functools.reduce(operator.or_, taken)
-        bits, reaching = f"{one_way:0{count}b}", [p for p, statistic in enumerate(largest) if statistic >= limit]
-        own = _statistics(column) if reaching else []
-        reached = bits.count("1") + sum(
-            bits[p] == "0" and (second if own[p] == largest[p] else largest)[p] >= limit for p in reaching)
-        found.append(min(observed, Fraction(reached + drawn, count + drawn)))
-    return found
+def _least_reached(column: Sequence[int], cases: Sequence[int], largest: list[float], second: list[float]) -> int:
+    """Return under how many patterns a statistic is as large as that of a slice whose groups all moved one way."""
+    limit = sum(cases) ** 2 / _squares(cases) * (1 - 1e-12)
+    reaching = [p for p, statistic in enumerate(largest) if statistic >= limit]
+    own = _statistics(column) if reaching else []
+    reached = {p for p in reaching if (second if own[p] == largest[p] else largest)[p] >= limit}
+    taken = [pattern for pattern, size in zip(_patterns(len(cases))[1], cases, strict=True) if size]
+    every, none = functools.reduce(operator.and_, taken), ~functools.reduce(operator.or_, taken)
+    one_way = f"{(every | none) % (1 << len(largest)):0{len(largest)}b}"
+    return len(reached.union(p for p, bit in enumerate(one_way) if bit == "1"))
 
 
 def _squares(column: Sequence[int]) -> int:
@@ -87,17 +87,6 @@ def _statistics(column: Sequence[int]) -> list[float]:
     sums, whole, squares = _sums_taken(column), sum(map(abs, column)), _squares(column) or 1
     statistic = {taken: (2 * taken - whole) ** 2 / squares for taken in set(sums)}
     return [statistic[taken] for taken in sums]
-
-
-@functools.lru_cache(maxsize=1)
-def _two_largest(slices: tuple[tuple[int, ...], ...]) -> tuple[list[float], list[float]]:
-    """Return under each sign pattern the largest statistic of any slice, squared, and the largest but that one."""
-    largest = second = [-1.0] * (_patterns(len(slices[0]))[0] if slices else 0)
-    for column in slices:
-        own = _statistics(column)
-        second = [a if c > a else c if c > b else b for a, b, c in zip(largest, second, own, strict=True)]
-        largest = [c if c > a else a for a, c in zip(largest, own, strict=True)]
-    return largest, second
 
 
 @functools.lru_cache(maxsize=1)

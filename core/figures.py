@@ -147,7 +147,8 @@ def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Record, str |
     return slices, method, len(parts)
 
 
-def _adjusted(parts: dict[Cases, Differences], groups: int) -> tuple[dict[Cases, list[Fraction]], str | None]:
+def _adjusted(parts: dict[Cases, Differences],
+              groups: int) -> tuple[dict[Cases, tuple[Fraction, Fraction]], str | None]:
     """Return (p-value among all, the smallest it could be) of each slice that has enough groups, and the method."""
     enough = {cases: part for cases, part in parts.items() if len(set(part.group_of)) >= decide.MIN_GROUPS}
     if not enough:
@@ -157,9 +158,8 @@ def _adjusted(parts: dict[Cases, Differences], groups: int) -> tuple[dict[Cases,
         totals, counts = part.sums(part.numerators), Counter(part.group_of)
         sums.append([totals.get(group, 0) for group in range(groups)])
         sizes.append([counts[group] for group in range(groups)])
-    p_values, method = adjust.adjusted_p_values(sums)
-    smallest = adjust.smallest_p_values(sums, sizes)
-    return {cases: both for cases, *both in zip(enough, p_values, smallest, strict=True)}, method
+    found, method = adjust.adjusted_p_values(sums, sizes)
+    return dict(zip(enough, found, strict=True)), method
 
 
 def trial_pairs(data: Data) -> Record:

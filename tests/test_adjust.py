@@ -15,6 +15,12 @@ from core import adjust
 from core.intervals import SEED, sign_flip
 
 
+def p_values(slices):
+    """Return the p-values of slices whose groups have one case each, and the method."""
+    found, method = adjust.adjusted_p_values(slices, [[1] * len(column) for column in slices])
+    return [p_value for p_value, _ in found], method
+
+
 class HolmTest(unittest.TestCase):
     def test_holm_by_hand(self):
         self.assertEqual(adjust.holm([Fraction(1, 4), Fraction(1, 100), Fraction(1, 10)]),
@@ -35,28 +41,28 @@ class AdjustedPValuesTest(unittest.TestCase):
             largest = [max(statistics(pattern)) for pattern in itertools.product((1, -1), repeat=n)]
             expected = [Fraction(sum(value >= own for value in largest), 2 ** n) for own in statistics([1] * n)]
             with self.subTest(slices=slices):
-                self.assertEqual(adjust.adjusted_p_values(slices), (expected, f"exact, {2 ** n} sign patterns"))
+                self.assertEqual(p_values(slices), (expected, f"exact, {2 ** n} sign patterns"))
 
     def test_one_slice_keeps_its_own_p_value_and_company_raises_it(self):
         column, other = [3, 1, 2, 2, 1, 0, 1], [-1, -1, 1, 1, 1, 1, 1]
-        (alone,), _ = adjust.adjusted_p_values([column])
+        (alone,), _ = p_values([column])
         self.assertEqual(alone, sign_flip([(1, k) for k in column], 1).tail)
-        (adjusted, _), _ = adjust.adjusted_p_values([column, other])
+        (adjusted, _), _ = p_values([column, other])
         self.assertGreater(adjusted, alone)
-        self.assertEqual(adjust.adjusted_p_values([column, column]), ([alone, alone], "exact, 128 sign patterns"))
+        self.assertEqual(p_values([column, column]), ([alone, alone], "exact, 128 sign patterns"))
 
     def test_many_groups_are_sampled_near_the_exact_share(self):
         rng = random.Random(20)
         slices = [[rng.randint(-3, 4) for _ in range(17)], [rng.randint(0, 1) for _ in range(17)], [0] * 17]
         slices.append([-10 ** 12 * value for value in slices[0]])
-        sampled, method = adjust.adjusted_p_values(slices)
+        sampled, method = p_values(slices)
         self.assertEqual(method, f"sampled, 10000 sign patterns, seed {SEED}")
         with mock.patch.object(adjust, "EVERY_PATTERN", 17):
-            exact, _ = adjust.adjusted_p_values(slices)
+            exact, _ = p_values(slices)
         for ours, theirs in zip(sampled, exact):
             self.assertAlmostEqual(float(ours), float(theirs), delta=0.015)
         self.assertEqual((sampled[2], sampled[3]), (1, sampled[0]))
-        self.assertEqual(adjust.adjusted_p_values([[100] * 17])[0], [Fraction(1, 10_001)])
+        self.assertEqual(p_values([[100] * 17])[0], [Fraction(1, 10_001)])
 
     def test_random_patterns_take_each_group_half_of_the_time(self):
         for column in ([5], [-3], [1, 2, -4, 0]):
@@ -68,28 +74,24 @@ class AdjustedPValuesTest(unittest.TestCase):
                              for pattern in itertools.product((1, -1), repeat=len(column))})
             self.assertAlmostEqual(sum(sums) / len(sums), 0, delta=0.03 * sum(map(abs, column)))
 
-    def test_no_slices_have_no_p_values(self):
-        self.assertEqual(adjust.adjusted_p_values([])[0], [])
-
     def test_smallest_p_value_is_that_of_all_groups_moved_one_way(self):
         rng = random.Random(31)
         for n in (6, 8):
             slices = [[rng.randint(-2, 2) for _ in range(n)], [rng.randint(-2, 2) for _ in range(n - 2)] + [0, 0]]
             sizes = [[rng.randint(1, 3) for _ in range(n)], [rng.randint(1, 3) for _ in range(n - 2)] + [0, 0]]
-            for j, found in enumerate(adjust.smallest_p_values(slices, sizes)):
+            for j, (p_value, found) in enumerate(adjust.adjusted_p_values(slices, sizes)[0]):
                 hits = 0
                 moved = [*slices[:j], sizes[j], *slices[j + 1:]]
                 for signs in itertools.product((1, -1), repeat=n):
                     statistics = [Fraction(sum(map(operator.mul, signs, column)) ** 2, sum(v * v for v in column) or 1)
                                   for column in moved]
                     hits += max(statistics) >= Fraction(sum(sizes[j]) ** 2, sum(v * v for v in sizes[j]))
-                self.assertEqual(found, min(Fraction(hits, 2 ** n), adjust.adjusted_p_values(slices)[0][j]))
+                self.assertEqual(found, min(Fraction(hits, 2 ** n), p_value))
         # What has moved as a whole has the p-value that it could have.
         moved = [[5, 5, 5, 5, 5, 5, 0, 0], [1, -1, 2, 0, 1, 0, -1, 1]]
-        self.assertEqual(adjust.smallest_p_values(moved, [[1] * 6 + [0, 0], [1] * 8])[0],
-                         adjust.adjusted_p_values(moved)[0][0])
-        many = adjust.smallest_p_values([[0] * 40], [[1] * 7 + [0] * 33])
-        self.assertAlmostEqual(many[0], 2 / 2 ** 7, delta=0.005)
+        self.assertEqual(*adjust.adjusted_p_values(moved, [[1] * 6 + [0, 0], [1] * 8])[0][0])
+        ((_, many),), _ = adjust.adjusted_p_values([[0] * 40], [[1] * 7 + [0] * 33])
+        self.assertAlmostEqual(many, 2 / 2 ** 7, delta=0.005)
 
 
 def load_tests(loader, tests, pattern):

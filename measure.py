@@ -35,7 +35,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from core import decide
 from core import files
@@ -50,7 +50,7 @@ PLAIN_PART = 100              # of the resamples of a plain loop one in so many 
 
 MARGIN = Fraction(1, 10)      # where the true difference is 0; else as large as it is: the worst place for a claim
 SIZES = {"equal": (4,), "unequal": (1, 1, 2, 3, 5, 9), "dominated": (1, 1, 1, 1, 1, 20)}  # of the sources, in turn
-LOOKS, CANDIDATES, SOURCES_A_LOOK, SOURCES_COMPARED = (5, 10), (5, 20), 6, 20
+SOURCES_A_LOOK, SOURCES_COMPARED = 6, 20
 COVERED, MOST_COVERED = ("by case", "by source", "sign-flip", "by trial"), 50   # sources, beyond which only claims
 CLAIMED = ("better", "equivalent", "not worse", "worse", "none", "wrong", "interval alone")
 
@@ -111,21 +111,18 @@ def make_runs(folder: str, n: int) -> None:
 
     They are cases.json, old.json, new.json and trials.jsonl in this folder.
     """
-    rng = random.Random(SEED)
+    rng, rows = random.Random(SEED), []
     right, wrong = ({"category": category, "needs_human": False} for category in ("delivery", "other"))
-    cases: list[dict[str, Any]] = []
-    while len(cases) < n:
-        tags = {"topic": f"topic {rng.randrange(12)}", "source": f"message {len(cases) + 1}"}
-        for variant in VARIANTS[:min(rng.randint(1, 6), n - len(cases))]:
-            cases.append({"id": f"{tags['source']}, {variant}", "split": "dev", "input": {"text": "Where is it?"},
-                          "expected": right,
-                          "tags": {"language": "es" if variant == "translation" else "en", "variant": variant} | tags})
+    cases = [{"id": f"message {source}, {variant}", "split": "dev",
+              "input": {"text": "Where is it?"}, "expected": right,
+              "tags": {"language": "es" if variant == "translation" else "en", "variant": variant,
+                       "topic": f"topic {source % 12}", "source": f"message {source}"}}
+             for source in range(n) for variant in VARIANTS[:1 + source % 6]][:n]
     path = os.path.join(folder, "cases.json")
     files.write("a synthetic case set", path, json.dumps({"name": "synthetic", "version": "1", "cases": cases}))
     case_set, task = harness.load_cases(path), harness.load_task("triage_task")
     header = harness.run_header(case_set, task, harness.load_system("triage_task:rules"), None, {
         "splits": ["dev"], "trials": 5, "shard": None, "workers": 1, "started_at": ""})
-    rows = []
     for name in ("old", "new"):
         outcomes = {}
         for case in case_set.cases:
@@ -195,11 +192,11 @@ class Kind(NamedTuple):
     name: str
     moves: Sequence[int]         # each as likely as the others
     before: Sequence[int] = (40, 50, 60)
-    by_source: bool = True
     relative: bool = False
-    luck: float = 0.0
-    sizes: Sequence[str] = ("equal", "unequal")
     trials: Sequence[int] = (1, 5)
+    sizes: Sequence[str] = ("equal", "unequal")
+    by_source: bool = True
+    luck: float = 0.0
 
     @property
     def truth(self) -> Fraction:
@@ -212,24 +209,18 @@ class Kind(NamedTuple):
         return abs(self.truth) or MARGIN
 
 
-def losing(name: str, moves: Sequence[int], before: Sequence[int], sizes: Sequence[str] = ("equal", "unequal"),
-           trials: Sequence[int] = (1, 5)) -> Kind:
-    """Return a kind of world where few sources lose a part of the chance that they have."""
-    return Kind(name, moves, before, relative=True, sizes=sizes, trials=trials)
-
-
 ALWAYS, CEILING, ALL_OF_A_TENTH = (100,), (90, 95, 100), (-100, *[0] * 9)
 WORLDS = (
     Kind("A/A: nothing moves", (0,)),
     Kind("cases move -0.2 or +0.4", (-20, 40), by_source=False),
     Kind("sources move -0.2 or +0.4", (-20, 40)),
     Kind("1 source in 4 moves -0.4", (0, 0, 0, -40)),
-    losing("sure cases, 1 source in 20 loses all", (-100, *[0] * 19), ALWAYS, trials=(1,)),
-    losing("sure cases, 1 source in 10 loses all", ALL_OF_A_TENTH, ALWAYS, trials=(1,)),
-    losing("near the ceiling, 1 source in 10 loses all", ALL_OF_A_TENTH, CEILING),
-    losing("near the ceiling, 1 source in 5 loses half", (-50, 0, 0, 0, 0), CEILING),
-    losing("1 source in 4 passes, of these 2 in 5 lose all", (-100, -100, 0, 0, 0), (100, 0, 0, 0), trials=(1,)),
-    losing("sizes 1, 1, 1, 1, 1, 20, 1 source in 10 loses all", ALL_OF_A_TENTH, CEILING, ("dominated",)),
+    Kind("sure cases, 1 source in 20 loses all", (-100, *[0] * 19), ALWAYS, True, (1,)),
+    Kind("sure cases, 1 source in 10 loses all", ALL_OF_A_TENTH, ALWAYS, True, (1,)),
+    Kind("near the ceiling, 1 source in 10 loses all", ALL_OF_A_TENTH, CEILING, True),
+    Kind("near the ceiling, 1 source in 5 loses half", (-50, 0, 0, 0, 0), CEILING, True),
+    Kind("1 source in 4 passes, of these 2 in 5 lose all", (-100, -100, 0, 0, 0), (100, 0, 0, 0), True, (1,)),
+    Kind("sizes 1, 1, 1, 1, 1, 20, 1 source in 10 loses all", ALL_OF_A_TENTH, CEILING, True, sizes=("dominated",)),
     Kind("trials share their luck, all move -0.1", (-10,), luck=0.1),
 )
 
@@ -307,27 +298,22 @@ def looks_or_candidates(what: str, number: int, rng: random.Random) -> list[tupl
 
     A look has SOURCES_A_LOOK more of them, candidates are compared on SOURCES_COMPARED, all with one baseline.
     """
-    sources = SOURCES_A_LOOK * number if what == "looks" else SOURCES_COMPARED
-    chances = [rng.choice((0.4, 0.5, 0.6)) for _ in range(sources)]
-
-    def passes() -> list[int]:
-        return [sum(rng.random() < chance for _ in range(20)) for chance in chances]
-
-    def groups(before: list[int], after: list[int]) -> list[tuple[int, int]]:
-        return [(4, new - old) for old, new in zip(before, after, strict=True)]
-
-    before = passes()
-    if what == "candidates":
-        return [(decide.Evidence(groups(before, passes()), 5), decide.Limits(among=number)) for _ in range(number)]
-    seen = groups(before, passes())
-    return [(decide.Evidence(seen[:SOURCES_A_LOOK * k], 5), decide.Limits(look=(k, number)))
-            for k in range(1, number + 1)]
+    looks, compared = what == "looks", []
+    chances = [rng.choice((0.4, 0.5, 0.6)) for _ in range(SOURCES_A_LOOK * number if looks else SOURCES_COMPARED)]
+    before, *candidates = ([sum(rng.random() < chance for _ in range(20)) for chance in chances]
+                           for _ in range(2 if looks else 1 + number))
+    for k in range(number):
+        after, sources = (candidates[0], SOURCES_A_LOOK * (k + 1)) if looks else (candidates[k], SOURCES_COMPARED)
+        groups = [(4, new - old) for old, new in zip(before, after, strict=True)]
+        declared = decide.Limits(look=(k + 1, number)) if looks else decide.Limits(among=number)
+        compared.append((decide.Evidence(groups[:sources], 5), declared))
+    return compared
 
 
 def false_gains(worlds: int, seed: int) -> list[list[str]]:
     """Return the rows of the table of looks and candidates: how often a gain is claimed where nothing differs."""
     rng, rows = random.Random(seed), []
-    for what, number in [*(("looks", n) for n in LOOKS), *(("candidates", n) for n in CANDIDATES)]:
+    for what, number in (("looks", 5), ("looks", 10), ("candidates", 5), ("candidates", 20)):
         plain = declared = 0
         for _ in range(worlds):
             compared = [(evidence, limits) for evidence, limits in looks_or_candidates(what, number, rng)]

@@ -500,8 +500,8 @@ def flip_tail(times: Mapping[int, int], coarse: int = 1) -> Number:
     """
     sizes: Counter[int] = Counter()
     for value, count in times.items():
-        if value:                                               # a 0 doubles both counts
-            sizes[abs(value)] += count
+        sizes[abs(value)] += count
+    del sizes[0]                                                # a 0 doubles both counts
     return _subsets(sizes, -sum(value * count for value, count in times.items() if value < 0), coarse)
 
 
@@ -593,7 +593,7 @@ def _invert_subsets(sizes: Mapping[int, int], reach: int, coarse: int) -> float:
     for half, times in halves:
         waves = [(w, product) for w, value in waves if abs(product := value * math.cos(w * half) ** times) > NEGLIGIBLE]
     share = 0.5 - _above([(w, value * nodes.weight(w)) for w, value in waves], -gap)
-    return share if share > SMALLEST_TAIL else min(SMALLEST_TAIL, bound)
+    return max(share, min(SMALLEST_TAIL, bound))
 
 
 def flip_excludes(groups: Groups, unit: int, limit: Number, alpha: Number) -> bool:
@@ -639,17 +639,16 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
         ways = functools.reduce(_combined, [{(k * size, k * total): math.comb(count, k) for k in range(count + 1)}
                                             for (size, total), count in kinds.items()])
         counted = _Counted({place: count for place, count in ways.items() if place[0]})     # the empty one has no mean
-        ends = tuple(counted.quantile(Fraction(place, 2 ** n - 1)) for place in (rank, 2 ** n - rank))
+        low, high = (counted.quantile(Fraction(at, 2 ** n - 1)) for at in (rank, 2 ** n - rank))
     else:
-        wanted = Fraction(2 * rank + 1, 2 ** (n + 1))           # the empty subset, and rank others: more than rank
-        mirrored = {(size, -total): count for (size, total), count in kinds.items()}
-        ends = _flip_end(kinds, wanted), -_flip_end(mirrored, wanted)
-    return Interval((ends[0] / unit, ends[1] / unit), f"{'exact' if exact else 'numerical'}, {patterns}", exact, None,
-                    p_value)
+        low, high = (sign * _flip_end({(size, sign * total): count for (size, total), count in kinds.items()}, rank)
+                     for sign in (1, -1))
+    return Interval((low / unit, high / unit), f"{'exact' if exact else 'numerical'}, {patterns}", exact, None, p_value)
 
 
-def _flip_end(kinds: _Ways, wanted: Fraction) -> Fraction:
-    """Return the smallest t, in numerators, up to which so large a share of all subsets of groups have their mean."""
+def _flip_end(kinds: _Ways, rank: int) -> Fraction:
+    """Return the smallest t, in numerators, up to which so many non-empty subsets of groups have their mean."""
+    wanted = Fraction(2 * rank + 1, 2 ** (sum(kinds.values()) + 1))         # with the empty one: more than rank
     return _end(kinds, wanted, lambda t, coarse: flip_tail(_heights(kinds, t), coarse))
 
 

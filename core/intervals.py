@@ -174,19 +174,6 @@ def _combined(one: _Ways, other: _Ways) -> _Ways:
     return found
 
 
-def _draws(kinds: _Ways, count: int, most: int) -> _Ways | None:
-    """Return in how many ways so many draws from groups add up, given how many groups there are of each kind.
-
-    None where so many draws more, each with as many additions as the next, would take more than `most` additions.
-    """
-    ways: _Ways = {(0, 0): 1}
-    for left in range(count, 0, -1):
-        if len(ways) * len(kinds) * left > most:                # the places get no fewer
-            return None
-        ways = _combined(ways, kinds)
-    return ways
-
-
 def _heights(kinds: _Ways, t: Fraction) -> Counter[int]:
     """Return how many groups have each total - t size, in whole numbers.
 
@@ -266,14 +253,13 @@ class InvertedSum:
         self.step = math.gcd(*(number - low for (_, weights), low in zip(draws, least, strict=True)
                                for number in weights)) or 1
         self.blur = blur / self.step if blur > NO_BLUR * self.step else 0.0
-        self.centre = top = most = variance = 0.0
         self.kinds: list[tuple[int, list[tuple[float, float]]]] = []       # weight and distance from the mean
+        self.centre = top = most = variance = 0.0
         for (count, weights), low in zip(draws, least, strict=True):
-            places = [((number - low) // self.step, weight) for number, weight in weights.items()]
-            mean = math.fsum(weight * place for place, weight in places)
-            terms = [(weight, place - mean) for place, weight in places]
+            mean = math.fsum(weight * ((number - low) // self.step) for number, weight in weights.items())
+            terms = [(weight, (number - low) // self.step - mean) for number, weight in weights.items()]
             self.kinds.append((count, terms))
-            self.centre, top = self.centre + count * mean, top + count * max(place for place, _ in places)
+            self.centre, top = self.centre + count * mean, top + count * max(part + mean for _, part in terms)
             most = max(most, *(abs(part) for _, part in terms))
             variance += count * math.fsum(weight * part ** 2 for weight, part in terms)
         # Further from its mean than this the sum lies in less than 1e-12 of all draws (Bernstein's inequality).
@@ -416,9 +402,13 @@ def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _In
     """Return the distribution, from how many groups there are of each kind: counted if that is little work."""
     kinds, draws = dict(times), sum(count for _, count in times)
     one_size = len({size for size, _ in kinds}) == 1
-    few = draws <= (COUNTED_DRAWS if one_size else COUNTED_SOURCES)
-    ways = _draws(kinds, draws, COUNTED_SUMS if few else FEW_SUMS)
-    return _Counted(ways) if ways else _Inverted(kinds)
+    most = COUNTED_SUMS if draws <= (COUNTED_DRAWS if one_size else COUNTED_SOURCES) else FEW_SUMS
+    ways: _Ways = {(0, 0): 1}
+    for left in range(draws, 0, -1):
+        if len(ways) * len(kinds) * left > most:        # no draw that is left takes fewer additions
+            return _Inverted(kinds)
+        ways = _combined(ways, kinds)
+    return _Counted(ways)
 
 
 def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) -> Interval:

@@ -56,7 +56,8 @@ SOLVED_STEPS = 1 << 16       # from the smallest to the largest mean
 ROUGHLY = 16, 4, 1           # times as roughly, one after the other, until an end stays where it is
 BLUR = 1.5e-5                # noise that inversion may add to a mean, of the largest difference of means
 FLIP_BLUR = 1e-4             # and to the sum of sign flips, of half the sum of all sizes
-NO_BLUR = 2                  # steps of a grid; noise of less takes longer than none
+NO_BLUR = 2                  # steps of a grid; noise of less takes longer than none,
+FEW_NODES = 10_000           # and where so few points are asked there is none
 NEGLIGIBLE = 1e-13           # of a characteristic function: what is below is left out
 SMALLEST_TAIL = 1e-7         # below, an inverted tail is replaced by an upper bound
 
@@ -219,14 +220,17 @@ class _Nodes:
 
     That of a sum of independent terms is the product of theirs, so thousands of terms cost little more than one.
     Gil-Pelaez (1951, Biometrika 38:481) turns it into P(X <= y) by an integral over w; the sum over these nodes is off
-    by no more than P(|X - y| > reach) (Davies 1973, Biometrika 60:415). Where X may get normal noise with a standard
-    deviation of `blur`, more than the 1 between neighbours, w ends early.
+    by no more than P(|X - y| > reach) (Davies 1973, Biometrika 60:415). Where these are many, and X may get normal noise
+    with a standard deviation of `blur`, more than the 1 between neighbours, w ends early.
     """
 
     def __init__(self, reach: float, blur: float) -> None:
-        self.cycle, self.blur = 2 * math.ceil(reach / 2 + 1), blur if blur > NO_BLUR else 0.0
+        self.count = math.ceil(reach / 2 + 1)
+        self.cycle = 2 * self.count
         self.angle = 2 * math.pi / self.cycle
-        self.count = math.ceil(6.5 / (blur * self.angle)) if self.blur else self.cycle // 2     # 1e-9 is left beyond
+        self.blur = 0.0
+        if blur > NO_BLUR and self.count > FEW_NODES:
+            self.blur, self.count = blur, math.ceil(6.5 / (blur * self.angle))      # 1e-9 is left beyond
 
     def weight(self, w: float) -> float:
         return math.exp(-(w * self.blur) ** 2 / 2) / (self.cycle * math.sin(w / 2))
@@ -252,18 +256,19 @@ class InvertedSum:
         self.base = sum(count * low for (count, _), low in zip(draws, least, strict=True))
         self.step = math.gcd(*(number - low for (_, weights), low in zip(draws, least, strict=True)
                                for number in weights)) or 1
-        self.blur = blur / self.step if blur > NO_BLUR * self.step else 0.0
         self.kinds: list[tuple[int, list[tuple[float, float]]]] = []       # weight and distance from the mean
         self.centre = top = most = variance = 0.0
         for (count, weights), low in zip(draws, least, strict=True):
             mean = math.fsum(weight * ((number - low) // self.step) for number, weight in weights.items())
             terms = [(weight, (number - low) // self.step - mean) for number, weight in weights.items()]
             self.kinds.append((count, terms))
-            self.centre, top = self.centre + count * mean, top + count * max(part + mean for _, part in terms)
+            self.centre += count * mean
+            top += count * max(part + mean for _, part in terms)
             most = max(most, *(abs(part) for _, part in terms))
             variance += count * math.fsum(weight * part ** 2 for weight, part in terms)
         # Further from its mean than this the sum lies in less than 1e-12 of all draws (Bernstein's inequality).
         self.radius = min(top, 9.5 * most + math.sqrt(90 * most ** 2 + 57 * variance)) + 1
+        self.blur = _Nodes(2 * self.radius, blur / self.step).blur
         self.waves: dict[int, list[_Wave]] = {}
 
     def share(self, most: int, coarse: int = 1) -> float:
@@ -350,8 +355,11 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
     low, high = limits
     tries = 0
     while high - low > 1:
-        p = min(max(math.ceil((low + high) / 2 if tries > 4 and tries % 2 else guess), low + 1), high - 1)
-        found, tries = share(p), tries + 1
+        tries += 1
+        if tries > 5 and tries % 2 == 0:
+            guess = (low + high) / 2
+        p = min(max(math.ceil(guess), low + 1), high - 1)
+        found = share(p)
         low, high = (low, p) if found >= wanted else (p, high)
         move = spread * (_score(wanted) - _score(found))
         guess = p + 1.1 * move + math.copysign(1, move)        # a little too far, so that both sides close in
@@ -370,16 +378,16 @@ def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
     if least == most:
         return least
     base, step = grid or (Fraction(0), Fraction(2) ** math.floor(math.log2((most - least) / SOLVED_STEPS)))
-    cases, total = (sum(group[i] * count for group, count in kinds.items()) for i in (0, 1))
-    middle = Fraction(total, cases)
-    spread = math.sqrt(math.fsum(count * float((part - size * middle) / (step * cases)) ** 2
-                                 for (size, part), count in kinds.items()))
+    cases = sum(size * count for (size, _), count in kinds.items())
+    middle = sum(total * count for (_, total), count in kinds.items()) / cases
+    spread = math.hypot(*(math.sqrt(count) * (total - size * middle) for (size, total), count in kinds.items()))
+    spread /= cases * float(step)
     limits = math.floor((least - base) / step) - 1, math.ceil((most - base) / step)
 
     def at_step(coarse: int) -> Callable[[int], Number]:
         return lambda p: share(base + p * step, coarse)
 
-    last, guess = None, float((middle - base) / step) + spread * _score(wanted)
+    last, guess = None, (middle - float(base)) / float(step) + spread * _score(wanted)
     for coarse in (1,) if grid else ROUGHLY:
         found = _first(at_step(coarse), wanted, limits, guess, spread)
         if last is not None and abs(found - last) <= 2:
@@ -525,8 +533,6 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
         unit = max(unit, Fraction(reach, ROUNDED_STEPS // coarse))
     if reach // unit * n ** 2 * coarse <= COUNTED_BITS:
         return _count_subsets([round(size / unit) for size in every], reach // unit)
-    if len(sizes) == 1:
-        return _binomial_tail(n, reach // every[0])
     return _invert_subsets({size // unit: count for size, count in sizes.items()}, reach // unit, coarse)
 
 
@@ -552,17 +558,6 @@ def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:
         if size <= reach:
             counts = (counts + (counts << size * width)) & mask
     return Fraction(counts % ((1 << width) - 1), 1 << len(sizes))          # modulo base - 1 adds the digits up
-
-
-def _binomial_tail(n: int, most: int) -> float:
-    """Return how often n tosses of a fair coin show so many heads at most.
-
-    >>> round(_binomial_tail(3, 1), 9)
-    0.5
-    """
-    log = math.lgamma(n + 1) - math.lgamma(most + 1) - math.lgamma(n - most + 1) - n * math.log(2)
-    terms = itertools.accumulate(range(most, 0, -1), lambda term, k: term * k / (n - k + 1), initial=1.0)
-    return math.exp(log) * math.fsum(terms)
 
 
 def _invert_subsets(sizes: Mapping[int, int], reach: int, coarse: int) -> float:

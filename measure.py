@@ -225,10 +225,7 @@ WORLDS = (
 )
 
 
-class World(NamedTuple):
-    numerators: list[int]        # the difference of each case
-    each: list[int]              # of each trial
-    evidence: decide.Evidence    # by source
+World = tuple[list[int], list[int], decide.Evidence]     # differences of each case, of each trial, and by source
 
 
 def draw_world(kind: Kind, sizes: Sequence[int], count: int, rng: random.Random) -> World:
@@ -251,7 +248,7 @@ def draw_world(kind: Kind, sizes: Sequence[int], count: int, rng: random.Random)
             numerators.append(sum(each[-count:]))
         groups.append((size, sum(numerators[-size:])))
         passed.append(Fraction(passes, size * count))
-    return World(numerators, each, decide.Evidence(groups, count, max(passed), 1 - min(passed)))
+    return numerators, each, decide.Evidence(groups, count, max(passed), 1 - min(passed))
 
 
 def wrong_claims(kind: Kind) -> set[str]:

@@ -26,15 +26,15 @@ from fractions import Fraction
 from core import decide, files, intervals
 
 
-def sources_to_find(sd: float, gap: float, alpha: Fraction = Fraction(1, 40)) -> int:
-    """Return how many sources find a true difference of `gap` with a power of 80%, each tail at alpha.
+def sources_to_find(sd: float, gap: float) -> int:
+    """Return how many sources find a true difference of `gap` with a power of 80%, each tail at 2.5%.
 
-    The smallest G with ((t_alpha + t_0.80) * sd / gap)^2 <= G, t with G - 1 degrees of freedom.
+    The smallest G with ((t_0.975 + t_0.80) * sd / gap)^2 <= G, t with G - 1 degrees of freedom.
 
     >>> sources_to_find(0.15, 0.05)
     73
     """
-    shares = float(1 - alpha), decide.POWER
+    shares = 0.975, decide.POWER
     z_sum = sum(map(decide.NORMAL.inv_cdf, shares))
     count = max(2, math.ceil((z_sum * sd / gap) ** 2))  # t is never below z
     while (sum(decide.t_quantile(share, count - 1) for share in shares) * sd / gap) ** 2 > count:
@@ -61,18 +61,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--sd, --gap and --margin are above 0, and --gap and --margin at least a thousandth of --sd")
     if not max(gap, margin or 0) <= args.width <= 1e9:
         parser.error(f"--gap and --margin are within the width of the score range, {args.width:g}: say it with --width")
-    rows = [(decide.Limits().sources, "any claim at all"),
+    limits = decide.Limits()
+    rows = [(limits.sources, "any claim at all"),
             (intervals.required_pairs(sd, gap), f"a 95% interval that reaches {gap:g} to each side"),
             (sources_to_find(sd, gap), f"a true difference of {gap:g}, found in 80 of 100 repetitions")]
     if margin is not None:
         spread = Fraction(sd)
         two = decide.Evidence([(1, spread.numerator), (1, -spread.numerator)], spread.denominator,
                               Fraction(args.width))
-        rows.append((decide.sources_for_safety(two, 1, Fraction(margin), decide.Limits().alpha) or 0,
+        rows.append((decide.sources_for_safety(two, 1, Fraction(margin), limits.alpha) or 0,
                      f'"not worse" by more than {margin:g} where nothing changed, in about half of the repetitions'))
     print("sources  enough for")
     for count, what in rows:
-        print(f"{max(count, decide.Limits().sources):7,}  {what}")
+        print(f"{max(count, limits.sources):7,}  {what}")
     return 0
 
 

@@ -56,8 +56,9 @@ def adjusted_p_values(slices: Sequence[Sequence[int]],
     largest = second = [-1.0] * count                  # under each pattern, and the largest but that one
     for column in slices:
         own = _statistics(column)
-        second = [a if c > a else c if c > b else b for a, b, c in zip(largest, second, own, strict=True)]
-        largest = [c if c > a else a for a, c in zip(largest, own, strict=True)]
+        smaller = [b if b < a else a for a, b in zip(largest, own, strict=True)]
+        second = [b if b > a else a for a, b in zip(second, smaller, strict=True)]
+        largest = [b if b > a else a for a, b in zip(largest, own, strict=True)]
     ordered = sorted(largest)
     for column, cases in zip(slices, sizes, strict=True):
         observed = sum(column) ** 2 / (_squares(column) or 1)

@@ -220,8 +220,8 @@ class _Nodes:
 
     That of a sum of independent terms is the product of theirs, so thousands of terms cost little more than one.
     Gil-Pelaez (1951, Biometrika 38:481) turns it into P(X <= y) by an integral over w; the sum over these nodes is off
-    by no more than P(|X - y| > reach) (Davies 1973, Biometrika 60:415). Where these are many, and X may get normal noise
-    with a standard deviation of `blur`, more than the 1 between neighbours, w ends early.
+    by no more than P(|X - y| > reach) (Davies 1973, Biometrika 60:415). Where these are many, and X may get normal
+    noise with a standard deviation of `blur`, more than the 1 between neighbours, w ends early.
     """
 
     def __init__(self, reach: float, blur: float) -> None:

@@ -6,8 +6,8 @@
 
     | cases | read from   | processor s | MB | times Python's start | times json.loads | times a plain loop |
     |-------|-------------|-------------|----|----------------------|------------------|--------------------|
-    | 44    | run records | 0.349       | 24 | 4.16                 | 86.4             | 6.9                |
-    | 44    | a trial log | 0.308       | 24 | 3.67                 | 73.6             | 6.1                |
+    | 44    | run records | 0.305       | 24 | 7.19                 | 172              | 4.95               |
+    | 44    | a trial log | 0.306       | 24 | 7.21                 | 165              | 4.96               |
 
 `speed` times compare.py on synthetic runs beside Python's own start, a plain json.loads of the same rows, and a plain
 bootstrap of as many cases. `coverage` draws worlds whose true difference is known, and counts how often each interval

@@ -159,23 +159,29 @@ def sampled_interval(numerators: Sequence[int], unit: int, stream: IndexStream, 
 
 # === Counting =========================================================================================================
 
-_Ways = dict[tuple[int, int], int]         # in how many ways draws add up to each (size, total)
+_Kinds = dict[tuple[int, int], int]        # how many groups there are of each (size, total)
+_Ways = dict[int, int]                     # in how many ways draws add up to each place: size * wide + total
+
+
+def _wide(kinds: _Kinds) -> int:
+    """Return a number so large that a place tells size and total, of up to as many draws as there are groups."""
+    return 2 * sum(kinds.values()) * max(abs(total) for _, total in kinds) + 1
 
 
 def _combined(one: _Ways, other: _Ways) -> _Ways:
     """Return in how many ways the draws of one and those of another add up.
 
-    >>> dict(_combined({(1, 0): 1, (1, 5): 1}, {(1, 0): 1, (1, 5): 1}))
-    {(2, 0): 1, (2, 5): 2, (2, 10): 1}
+    >>> dict(_combined({100: 1, 105: 1}, {100: 1, 105: 1}))     # with 100 as wide: groups of one case, totals 0 and 5
+    {200: 1, 205: 2, 210: 1}
     """
-    found: dict[tuple[int, int], int] = defaultdict(int)
-    for (cases, part), times in other.items():                  # a draw more: the loop inside is the long one
-        for (size, total), ways in one.items():
-            found[size + cases, total + part] += ways * times
+    found: _Ways = defaultdict(int)
+    for draw, times in other.items():                           # a draw more: the loop inside is the long one
+        for place, ways in one.items():
+            found[place + draw] += ways * times
     return found
 
 
-def _heights(kinds: _Ways, t: Fraction) -> Counter[int]:
+def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
     """Return how many groups have each total - t size, in whole numbers.
 
     Where those of the groups drawn add up to 0 or less, the mean of these groups is at most t.
@@ -193,11 +199,14 @@ class _Counted:
     """The distribution of a mean of draws, from in how many ways they add up."""
     exact = True
 
-    def __init__(self, ways: _Ways) -> None:
+    def __init__(self, ways: _Ways, wide: int) -> None:
+        half = wide // 2
+        split = {place: ((place + half) // wide, (place + half) % wide - half) for place in ways}
+        means = {place: total / size for place, (size, total) in split.items()}
         # Two means that one float cannot tell apart are one: they differ by less than any figure shows.
-        self.places = sorted(ways, key=lambda place: place[1] / place[0])
-        self.means = [total / size for size, total in self.places]
-        self.running = list(itertools.accumulate(ways[place] for place in self.places))
+        order = sorted(ways, key=means.__getitem__)
+        self.places, self.means = [split[place] for place in order], [means[place] for place in order]
+        self.running = list(itertools.accumulate(ways[place] for place in order))
 
     def quantile(self, share: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= share."""
@@ -309,7 +318,7 @@ class _Inverted:
     """
     exact = False
 
-    def __init__(self, kinds: _Ways) -> None:
+    def __init__(self, kinds: _Kinds) -> None:
         self.kinds, self.draws = kinds, sum(kinds.values())
         means, sizes = [total / size for size, total in kinds], {size for size, _ in kinds}
         self.blur = BLUR * (max(means) - min(means)) * sum(size * count for (size, _), count in kinds.items())
@@ -366,7 +375,7 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
     return high
 
 
-def _end(kinds: _Ways, wanted: Number, share: Callable[[Fraction, int], Number],
+def _end(kinds: _Kinds, wanted: Number, share: Callable[[Fraction, int], Number],
          grid: tuple[Fraction, Fraction] | None = None) -> Fraction:
     """Return the smallest t, in numerators, with share(t, coarse) >= wanted, on a grid: its first value, and a step.
 
@@ -411,12 +420,14 @@ def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _In
     kinds, draws = dict(times), sum(count for _, count in times)
     one_size = len({size for size, _ in kinds}) == 1
     most = COUNTED_SUMS if draws <= (COUNTED_DRAWS if one_size else COUNTED_SOURCES) else FEW_SUMS
-    ways: _Ways = {(0, 0): 1}
+    wide = _wide(kinds)
+    one: _Ways = {size * wide + total: count for (size, total), count in kinds.items()}
+    ways: _Ways = {0: 1}
     for left in range(draws, 0, -1):
-        if len(ways) * len(kinds) * left > most:        # no draw that is left takes fewer additions
+        if len(ways) * len(one) * left > most:          # no draw that is left takes fewer additions
             return _Inverted(kinds)
-        ways = _combined(ways, kinds)
-    return _Counted(ways)
+        ways = _combined(ways, one)
+    return _Counted(ways, wide)
 
 
 def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) -> Interval:
@@ -621,9 +632,11 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     places = math.prod(sum(map(abs, values)) // (math.gcd(*values) or 1) + 1 for values in zip(*groups, strict=True))
     exact = n <= COUNTED_GROUPS or n * places <= COUNTED_SUBSETS
     if exact:
-        ways = functools.reduce(_combined, [{(k * size, k * total): math.comb(count, k) for k in range(count + 1)}
+        wide = _wide(kinds)
+        ways = functools.reduce(_combined, [{k * (size * wide + total): math.comb(count, k) for k in range(count + 1)}
                                             for (size, total), count in kinds.items()])
-        counted = _Counted({place: count for place, count in ways.items() if place[0]})     # the empty one has no mean
+        del ways[0]                                             # the empty subset has no mean
+        counted = _Counted(ways, wide)
         low, high = (counted.quantile(Fraction(at, 2 ** n - 1)) for at in (rank, 2 ** n - rank))
     else:
         low, high = (sign * _flip_end({(size, sign * total): count for (size, total), count in kinds.items()}, rank)
@@ -631,7 +644,7 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     return Interval((low / unit, high / unit), f"{'exact' if exact else 'numerical'}, {patterns}", exact, None, p_value)
 
 
-def _flip_end(kinds: _Ways, rank: int) -> Fraction:
+def _flip_end(kinds: _Kinds, rank: int) -> Fraction:
     """Return the smallest t, in numerators, up to which so many non-empty subsets of groups have their mean."""
     wanted = Fraction(2 * rank + 1, 2 ** (sum(kinds.values()) + 1))         # with the empty one: more than rank
     return _end(kinds, wanted, lambda t, coarse: flip_tail(_heights(kinds, t), coarse))

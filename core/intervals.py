@@ -44,8 +44,8 @@ RESAMPLES = 2000
 SEED = 20261020
 
 # Up to where distributions are counted: some tenths of a second where inverting takes seconds, else hundredths.
-COUNTED_DRAWS, COUNTED_SOURCES = 10, 40         # of sources that have one size, and others
-COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many draws, and for more
+HALVED_DRAWS, COUNTED_SOURCES = 11, 40          # draws of one size, which take two halves; sources of other sizes
+COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many sources of other sizes, and for the rest
 COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for sign flips: groups, or groups times places of their sums
 HALVED_GROUPS = 26           # of which each half has 8,192 sums of subsets
 ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many are rounded to so many steps
@@ -219,6 +219,36 @@ class _Counted:
         return Fraction(self.running[at - 1] if at else 0, self.running[-1])
 
 
+class _Halved:
+    """The distribution of the mean of draws of one size, from in how many ways each half of them adds up.
+
+    Two sorted halves tell P(mean <= t) without being combined (Horowitz & Sahni 1974, J. ACM 21:277).
+    """
+    exact = True
+
+    def __init__(self, kinds: _Kinds) -> None:
+        self.kinds = kinds
+        one = {total: count for (_, total), count in kinds.items()}
+        self.draws = sum(one.values())
+        self.cases = sum(size * count for (size, _), count in kinds.items())
+        halves: list[_Ways] = [{0: 1}, {0: 1}]
+        for draw in range(self.draws):
+            halves[draw % 2] = _combined(halves[draw % 2], one)
+        self.first, second = halves[1], sorted(halves[0].items())
+        self.totals = [total for total, _ in second]
+        self.running = list(itertools.accumulate((ways for _, ways in second), initial=0))
+
+    def share(self, t: Fraction, coarse: int = 1) -> Fraction:
+        """Return P(mean <= t), however coarse it may be."""
+        most = math.floor(t * self.cases)
+        ways = sum(ways * self.running[bisect_right(self.totals, most - total)] for total, ways in self.first.items())
+        return Fraction(ways, self.draws ** self.draws)
+
+    def quantile(self, share: Fraction) -> Fraction:
+        """Return the smallest mean t with P(mean <= t) >= share."""
+        return _end(self.kinds, share, self.share, (Fraction(0), Fraction(1, self.cases)))
+
+
 # === Inversion ========================================================================================================
 
 _Wave = tuple[float, complex]              # a point w, and what is asked there
@@ -366,7 +396,7 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
     while high - low > 1:
         tries += 1
         if tries > 5 and tries % 2 == 0:
-            guess = (low + high) / 2
+            guess = (low + high) // 2                       # in whole numbers: these may be beyond any float
         p = min(max(math.ceil(guess), low + 1), high - 1)
         found = share(p)
         low, high = (low, p) if found >= wanted else (p, high)
@@ -407,7 +437,7 @@ def _end(kinds: _Kinds, wanted: Number, share: Callable[[Fraction, int], Number]
 
 # === The bootstrap, computed ==========================================================================================
 
-def _bootstrap(groups: Groups) -> _Counted | _Inverted:
+def _bootstrap(groups: Groups) -> _Counted | _Halved | _Inverted:
     """Return the distribution of the mean of as many draws as there are groups. Raises ValueError on none."""
     if not groups:
         raise ValueError("a bootstrap needs at least one case")
@@ -415,11 +445,13 @@ def _bootstrap(groups: Groups) -> _Counted | _Inverted:
 
 
 @functools.lru_cache(maxsize=4)                         # an interval and its picture ask for the same
-def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Inverted:
+def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Halved | _Inverted:
     """Return the distribution, from how many groups there are of each kind: counted if that is little work."""
     kinds, draws = dict(times), sum(count for _, count in times)
     one_size = len({size for size, _ in kinds}) == 1
-    most = COUNTED_SUMS if draws <= (COUNTED_DRAWS if one_size else COUNTED_SOURCES) else FEW_SUMS
+    if one_size and draws <= HALVED_DRAWS:
+        return _Halved(kinds)
+    most = FEW_SUMS if one_size or draws > COUNTED_SOURCES else COUNTED_SUMS
     wide = _wide(kinds)
     one: _Ways = {size * wide + total: count for (size, total), count in kinds.items()}
     ways: _Ways = {0: 1}

@@ -3,7 +3,7 @@
     $ python3 -c "from core import chance; print(round(chance.by_chance(0, 5, 5, 5), 6))"
     0.007937
 
-Numbers in, a dict out for each key that `comparison.json` holds: exact or full floats, compare.py rounds. Reads, writes
+Numbers in, a dict out for each key that `comparison.json` holds: exact or full floats, figures.py rounds. Reads, writes
 and prints nothing. `baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order;
 `members` the index of each case's source group. Without sources each case is its own group.
 """

@@ -3,7 +3,7 @@
     $ python3 -m doctest core/decide.py && echo "every example below came out"
     every example below came out
 
-Numbers in, a dict out for each key that `comparison.json` holds beside its intervals: exact or full floats, compare.py
+Numbers in, a dict out for each key that `comparison.json` holds beside its intervals: exact or full floats, figures.py
 rounds. Reads, writes and prints nothing. Shapes throughout: the difference of case i (candidate minus baseline) is
 numerators[i] / unit; `groups` is (cases, sum of numerators) of each source; without sources each case is its own group.
 `baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order.

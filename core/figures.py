@@ -173,7 +173,7 @@ def trial_pairs(data: Data) -> Record:
 
 
 def case_rows(data: Data) -> list[Record]:
-    """Return what each case scores that differs."""
+    """Return what each case that differs scores."""
     diffs, passes = data.differences, data.passes
     return [{"case_id": case.id, "baseline": diffs.baseline[i] / diffs.grid,
              "candidate": diffs.candidate[i] / diffs.grid, "source": case.source,

@@ -103,7 +103,7 @@ COLOURS = {"better": "32", "worse": "31", "undecided": "33", "equivalent": "36",
 
 
 def terminal_settings(stream: Any) -> dict[str, Any]:
-    """Return text_report's width, unicode and colour for a stream: colour only on a terminal that wants it."""
+    """Return story_text's width, unicode and colour for a stream: colour only on a terminal that wants it."""
     unicode = "utf" in str(stream.encoding).lower()
     colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return {"width": shutil.get_terminal_size().columns, "unicode": unicode, "colour": colour}

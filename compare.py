@@ -8,12 +8,11 @@
 Reads two run records and the case set they were made with, or with --trials the plain trial logs of any other harness
 (then BASELINE and CANDIDATE name `config` values). A sealed log, or the logs of shards with commas between them, may
 stand in place of a run record: it is replayed in memory. Writes comparison.json with --out, a page with --html, a pull
-request comment with --markdown. Prints one line, and with --table the whole comparison as text. Warnings go to stderr.
-With --check it writes nothing, and says whether a comparison comes out of its logs again.
+request comment with --markdown. Prints one line, and with --table the whole comparison as text. Verdict and warnings go
+to stderr. With --check it writes nothing, and says whether a comparison comes out of its logs again.
 
 Calls no model, and the same inputs give the same bytes. Exit status: 0 done, 1 refused or bad input (one `error:`
-line, nothing written), 2 bad usage, 3 done and the data contradict the gate, 4 done and the data cannot tell, 130
-interrupted.
+line, nothing written), 2 bad usage, 3 the data contradict the gate, 4 they cannot tell, 130 interrupted.
 """
 
 import os
@@ -99,9 +98,9 @@ def trial_log(text: str) -> tuple[str | None, str]:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "compare.py")
-    parser.add_argument("baseline", metavar="BASELINE", help="run record, log or shards (a,b), or a config")
-    parser.add_argument("candidate", metavar="CANDIDATE", help="the same of the candidate")
     what = parser.add_argument_group("what is compared")
+    what.add_argument("baseline", metavar="BASELINE", help="run record, log or shards (a,b), or a config")
+    what.add_argument("candidate", metavar="CANDIDATE", help="the same of the candidate")
     which = what.add_mutually_exclusive_group(required=True)
     which.add_argument("--cases", metavar="FILE", help="case set of the run records or logs")
     which.add_argument("--trials", action="append", type=trial_log, metavar="[SIDE=]FILE",

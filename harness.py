@@ -192,7 +192,8 @@ def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> 
 
     A grade function takes (expected, answer) and returns whether it passes, or NotImplemented where the case asks for
     something else. Both checks raise ValueError. A module with an exception named Rejection lets its systems refuse an
-    input; one with SCHEMA says what JSON an answer is.
+    input; one with SCHEMA says what JSON an answer is. Raises RunError for a module that is no task, and, given the
+    header of a log and where that is, before it runs one with another source than the log was recorded with.
     """
     sha256 = hashlib.sha256(_source(name)).hexdigest()
     if run:  # what a log from somewhere names is run only if it is what the log was recorded with

@@ -30,7 +30,8 @@ RUN = {"case_set": NAMED, "task": NAMED, "splits": LIST, "trials": WHOLE, "syste
 HEADER = RUN | {"tool_version": TEXT, "started_at": TEXT, "python": TEXT, "platform": TEXT}
 TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE, "at": (TEXT, NULL),
          "elapsed_s": (WHOLE, float, NULL)}
-ADVICE = {"trials": "extend the shorter run, once it is finished: bench.py --trials N --resume",
+ADVICE = {"case_set.sha256": "give the case set as it was, or record again with this one",
+          "trials": "extend the shorter run, once it is finished: bench.py --trials N --resume",
           "task.sha256": "give the task as it was, or grade with that of today: harness.py replay --task-changed"}
 CHANGED = "it was changed after recording, take the original or record it again"
 

@@ -834,7 +834,7 @@ class ReplayTest(FolderTest):
         other = hashlib.sha256(CASES_TEXT.encode() + b"\n").hexdigest()
         self.refused(*self.replay(cases="other.json"), says=(
             f'log.jsonl and the case set given differ in case set.sha256: "{SHA256}" and "{other}"; ',
-            "give that or record again with the same"))
+            "give the case set as it was, or record again with this one"))
         self.save("log.jsonl", sealed([header(task={"name": "triage_task", "sha256": "f" * 64}), *rows()]))
         self.refused(*self.replay(), says=(
             f'log.jsonl and triage_task as it is now differ in task.sha256: "{"f" * 64}" and "{TASK.sha256}"; ',

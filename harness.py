@@ -294,7 +294,8 @@ def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[st
     """Return the verdict of an outcome ("pass", "fail" or "incomplete") and what each grader said.
 
     To refuse an input is an answer: right where the case expects a rejection, else wrong. Any other error, and an
-    output that the task cannot grade, is incomplete: not wrong, and not passed.
+    output that the task cannot grade, is incomplete: not wrong, and not passed. Raises RunError for a grader that gives
+    a score which is neither a pass nor a fail.
     """
     graded = _graded_without_task(case.expected, outcome, task.graders)
     if graded is None:

@@ -111,6 +111,8 @@ def json_reason(error: Exception) -> str:
     """Return why a decoder refused a text, in words."""
     if isinstance(error, RecursionError):
         return "nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} of the line is not UTF-8"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON at line {error.lineno} column {error.colno} ({error.msg})"
     # Ours above, and int() of more than 4,300 digits.

@@ -418,13 +418,20 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(rows["By trial"], "as if every trial were independent; one case")
 
     def test_noise_floor_says_how_often_it_would_have_misled(self):
-        for share, said in ((0.0, "; share of the 3 splits that would mislead: 0"),
-                            (None, "; share of the 3 splits that would mislead: not measured")):
+        for share, said in ((0.0, "; share of the 3 splits where gate better would answer wrongly: 0"),
+                            (None, "where gate better would answer wrongly: not measured; too few groups")):
             comparison = sample()
-            comparison["noise_floor"] |= {"gate_tripped_share": share}
+            comparison["noise_floor"] |= {"gate_tripped_share": share, "reason": share is None and "too few groups"
+                                          or None}
             note = self.blocks(comparison, "contrast")[1]["contrast"].rows[-1].note
             self.assertTrue(note.startswith("the largest difference between two halves of the baseline's own trials"))
             self.assertTrue(note.endswith(said), note)
+        comparison["noise_floor"]["gate"] = None
+        note = self.blocks(comparison, "contrast")[1]["contrast"].rows[-1].note
+        self.assertIn("where a gain or loss would be claimed: not measured", note)
+        comparison["noise_floor"] = {"reason": "one trial a case: no halves to compare"}
+        row = self.blocks(comparison, "contrast")[1]["contrast"].rows[-1]
+        self.assertEqual((row.cells[1], row.note), ("not measured", "one trial a case: no halves to compare"))
 
     def test_scores_of_a_hundred_have_two_places_and_of_a_hundredth_six(self):
         comparison = sample() | {"score_range": [0, 100]}
@@ -477,9 +484,46 @@ class WordsTest(unittest.TestCase):
 
     def test_declared_looks_and_candidates_are_said_with_their_level(self):
         comparison = sample()
-        comparison["decision"] |= {"look": "1/2", "among": 3, "level": 0.99, "sources_for_level": 9}
-        self.assertIn("Declared: look 1/2, candidates 3; so the interval is at level 99% and takes 9 sources or "
-                      "more.", Words(comparison).lead())
+        for look, among, said in (("1/2", 3, "look 1/2, one of 3 candidates"), ("1/2", None, "look 1/2"),
+                                  (None, 3, "one of 3 candidates")):
+            comparison["decision"] |= {"look": look, "among": among, "level": 0.99, "sources_for_level": 9}
+            self.assertIn(f"Declared: {said}; so the interval is at level 99% and takes 9 sources or more.",
+                          list(Words(comparison).lead()))
+
+    def test_where_the_declared_level_has_no_interval_none_of_another_level_stands_for_it(self):
+        comparison = sample()
+        comparison["decision"] |= {"look": "1/2", "level": 0.999, "interval": None, "interval_95": [-0.1, 0.4],
+                                   "reason": "a claim takes at least 11 sources, not 6"}
+        new = self.blocks(comparison, "questions")[1]["questions"].rows[1]
+        self.assertEqual((new.cells[1], new.ends), ("not measured", []))
+        self.assertEqual(new.note, "This decides: 6 sources; a claim takes at least 11 sources, not 6")
+
+    def test_what_dashed_lines_mark_is_what_was_declared(self):
+        for margin, gain, said in ((0.1, None, "the margin, 0.1000 on both sides of zero"),
+                                   (None, 0.05, "the gain worth shipping, +0.0500"), (None, None, None)):
+            comparison = sample()
+            comparison["decision"] |= {"margin": margin, "min_gain": gain}
+            dashed = [line for line in self.blocks(comparison, "questions")[0] if "Dashed" in line]
+            self.assertEqual(dashed, said and [f"Dashed lines, where this is drawn, are {said}."] or [])
+
+    def test_one_reason_for_two_figures_is_said_once(self):
+        comparison = sample()
+        comparison["trial_pairs_reason"] = comparison["changed_by_chance"]["reason"] = "scores are not pass or fail"
+        self.assertIn("Not all of this is measured: scores are not pass or fail.", self.blocks(comparison, "cases")[0])
+
+    def test_a_change_of_less_than_a_half_in_a_hundred_has_no_sign(self):
+        for difference, said in ((0.0, "0%"), (-0.004, "0%"), (-0.25, "-17%"), (30.0, "+2,000%")):
+            comparison = sample()
+            comparison["measures"]["latency_s"]["difference"] = difference
+            self.assertEqual(Words(comparison).change_of("latency_s"), said)
+
+    def test_slices_say_why_they_have_no_interval(self):
+        _, tables = self.blocks(sample(), "slices")
+        self.assertIn("too few sources for an interval", tables["slices"].rows[1].note)
+
+    def test_how_often_trials_all_pass_is_a_share_whatever_the_scores(self):
+        comparison = sample() | {"score_range": [0, 100]}
+        self.assertRegex(text_report(comparison), r"\npass\^1 +\d\.\d{4} +\d\.\d{4}\n")
 
 
 class TruthTest(unittest.TestCase):
@@ -497,7 +541,9 @@ class TruthTest(unittest.TestCase):
                               ({"interval": [-0.01, 0.2]}, False), ({"interval": [-0.3, -0.06]}, False),
                               ({"interval": [0.1, 0.2], "margin": 0, "min_gain": 0.3}, False),
                               ({"interval": [-0.1, 0.2], "margin": 0, "min_gain": 0}, True),
-                              ({"interval": [-0.1, 0.5], "margin": 0, "min_gain": 0.3}, False)):
+                              ({"interval": [-0.1, 0.5], "margin": 0, "min_gain": 0.3}, False),
+                              ({"interval": [0.05, 0.5], "margin": 0, "min_gain": 0.1}, True),
+                              ({"interval": None}, True), ({"verdict": "not worse", "interval": [-0.06, 1]}, False)):
             lead = " ".join(self.said(decision=decision | changed).lead())
             self.assertEqual("About 99 sources would decide" in lead, said)
 
@@ -511,6 +557,8 @@ class TruthTest(unittest.TestCase):
             self.assertIn(said, text)
             self.assertEqual("Prompts and settings are in run records:" in text, not given)
             self.assertEqual("described alike" in text, given != manifests)
+        comparison["task"] = None  # of trial logs, which have no run records
+        self.assertNotIn("run records", text_report(comparison))
 
     def test_of_a_prompt_of_many_lines_those_that_differ_are_shown(self):
         manifests = [{"settings": {"prompt": f"Sort it.\n{line}\nEnd."}} for line in ("One word.", "Two words.")]
@@ -532,6 +580,14 @@ class TruthTest(unittest.TestCase):
         table = next(words.slices())
         self.assertEqual(table.columns.count("~cases"), 1)
         self.assertNotIn("source", " ".join(row.note for row in table.rows))
+        self.assertEqual({row.cells[2] for row in table.rows}, {"-"})
+        self.assertNotIn("By source, bootstrap", [row.cells[0] for row in next(words.contrast()).rows])
+        self.assertNotIn("no more sources", " ".join(row.cells[0] for row in next(words.plans()).rows))
+
+    def test_where_nothing_was_declared_zero_is_what_an_interval_lies_above_or_below(self):
+        for verdict, said in (("better", "lies above zero."), ("worse", "lies below zero.")):
+            decision = {"verdict": verdict, "min_gain": None, "margin": None}
+            self.assertIn(said, " ".join(self.said(decision=decision).lead()))
 
     def test_the_score_that_passes_is_named(self):
         for changed, said in (({}, "the top score, 1."), ({"score_range": [0, 5]}, "the top score, 5.")):
@@ -927,12 +983,13 @@ On new messages like these  -0.0952 to +0.4286   0.25        [-+----o---]
 Sources, lowest to highest  -0.3333 to +0.6667           o     2:     2     o
   On these very cases: 21 pairs of trials, of which 7 differ; exact, 128 sign
   patterns.
-  On new messages like these: This decides; 6 sources; 95% interval; exact, 64
+  On new messages like these: This decides: 6 sources; 95% interval; exact, 64
   sign patterns.
   p: how often a difference at least as large would come up if nothing had
   changed: on these cases by sampling alone, on new ones with each source as
   likely to gain as to lose.
-  Dashed lines are margin and gain worth shipping: -0.0200, +0.0200, +0.0500.
+  Dashed lines, where this is drawn, are the margin, 0.0200 on both sides of
+  zero, and the gain worth shipping, +0.0500.
   Do trials of different cases move together? One seed for all cases: cannot be
   checked.
 
@@ -973,7 +1030,8 @@ language: en      6        6     +0.1111  -0.0952 to +0.4286      0.4375
 language: es      1        1     +0.6667                   -           -
   language: en: its 6 sources cannot give an adjusted p below 0.0625; on these
   very cases p is 0.125.
-  language: es: same cases as variant: translation.
+  language: es: too few sources for an interval; same cases as variant:
+  translation.
   2 slices compared. Adjusted p: how often any of them would stand out as much
   if nothing had changed (exact, 64 sign patterns). The interval is by source.
 
@@ -1014,7 +1072,8 @@ Noise floor                -0.0952 to +0.0952         [---+--]
   By case, seeded: 7 cases.
   By trial: as if every trial were independent.
   Noise floor: the largest difference between two halves of the baseline's own
-  trials, 0.0317 on average; share of the 3 splits that would mislead: 0.1667.
+  trials, 0.0317 on average; share of the 3 splits where gate better would
+  answer wrongly: 0.1667.
 
 How it was measured
   comparison version: 2
@@ -1045,7 +1104,6 @@ How it was measured
   log 1 name: v1.jsonl -> none
   log 1 sha256: 1111111111111111111111111111111111111111111111111111111111111111
   -> none
-  log: none -> []
 """
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], wi
             cells[column(0)] = crossed if low < column(0) < high else zero
             cells[low], cells[high] = left, right
         for place, count in Counter(map(column, row.dots)).items():
-            cells[place] = middle if count == 1 else f"{min(count, 9)}"
+            cells[place] = middle if count == 1 else f"{count}" if count < 10 else "#"
         if row.point is not None:
             cells[column(row.point)] = middle
         drawings.append(cells)

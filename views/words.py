@@ -19,6 +19,7 @@ from core.files import RunError, clean
 from core.trials import SIDES, listed
 
 NOT_MEASURED = "not measured"
+VERSION_1 = "the comparison is of version 1"
 DRAWN_DOTS = 300  # sources; dots of more cannot be told apart
 SHOWN_SOURCES = 20  # the rest are folded away
 FOLDED_FROM = 4  # slices without an interval that become one line
@@ -42,15 +43,15 @@ def sentence(text: str | None) -> str:
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (path, text) of all that a JSON value holds, nulls left out; objects in a list are numbered.
+    """Yield (path, text) of all that a JSON value holds, nulls and empty lists left out; a list of objects is numbered.
 
-    >>> list(flat({"a": {"b_c": 1, "d": None}, "e": [{"f": "x"}], "g": [2, 3]}))
+    >>> list(flat({"a": {"b_c": 1, "d": None}, "e": [{"f": "x"}], "g": [2, 3], "h": []}))
     [('a b c', '1'), ('e 1 f', 'x'), ('g', '[2, 3]')]
     """
     if isinstance(value, dict) or isinstance(value, list) and value and isinstance(value[0], dict):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value, start=1):
             yield from flat(inner, f"{path} {key}")
-    elif value is not None:
+    elif value is not None and value != []:
         yield path.replace("_", " ").strip(), clean(value, keep="\n\t")
 
 
@@ -249,8 +250,9 @@ class Words:
         self.units = self.overall["cases" if self.unit == "case" else "source_groups"]
         self.margin, self.gain = self.decision["margin"] or 0, self.decision["min_gain"] or 0
         self.verdict, self.difference = self.decision["verdict"] or "undecided", self.overall["difference"]
-        self.interval: Ends = (self.decision["interval"] or self.decision["interval_95"]
-                               or self.overall["source_sign_flip"]["interval_95"])
+        self.interval: Ends = self.decision["interval"]
+        if self.decision["level"] is None:  # in older comparisons
+            self.interval = self.decision["interval_95"] or self.overall["source_sign_flip"]["interval_95"]
         self.level = percent(self.decision["level"] or 0.95)
 
     # --- figures as text ---
@@ -277,7 +279,7 @@ class Words:
         row = self.all["measures"].get(measure)
         if not row or not row["baseline"] or row["difference"] is None:
             return NOT_MEASURED
-        return f"{100 * row['difference'] / abs(row['baseline']):+.0f}%"
+        return f"{digits(round(100 * row['difference'] / abs(row['baseline'])), '+')}%"
 
     def side(self, side: str) -> str:
         """Return a side's name and version."""
@@ -290,22 +292,31 @@ class Words:
         decision, unit = self.decision, self.unit
         lies = f"All of the {self.level} interval by {unit}, {self.span(self.interval)}, lies"
         narrow = self.span(decision["equivalence_interval"] or decision["interval_90"])
+        gain = f"the gain worth shipping, {self.signed(self.gain)}" if self.gain else "zero"
+        loss = f"the loss that is tolerated, {self.signed(-self.margin)}" if self.margin else "zero"
         verdicts = {
-            "better": f"{lies} above the gain worth shipping, {self.signed(self.gain)}.",
-            "worse": f"{lies} below the loss that is tolerated, {self.signed(-self.margin)}.",
-            "not worse": f"{lies} above the loss that is tolerated, {self.signed(-self.margin)}.",
+            "better": f"{lies} above {gain}.", "worse": f"{lies} below {loss}.", "not worse": f"{lies} above {loss}.",
             "equivalent": f"All of the {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, {narrow}, "
                           f"lies within {self.plain(self.margin)} of zero."}
         yield "The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall))
-        yield verdicts.get(self.verdict, f"No claim can be made: {decision['reason'] or 'none was recorded'}.")
-        # Not where what is missing bars a claim, or where without a margin none is made of so small a gain.
-        low, high = self.interval or (0, 0)
-        if decision["groups_needed"] and low <= -self.margin <= high and (self.margin or not self.gain):
+        yield verdicts.get(self.verdict, f"No claim can be made: {decision['reason'] or VERSION_1}.")
+        if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; "
                    f"{self.units} took part.")
-        if decision["look"] or decision["among"]:
-            yield (f"Declared: look {decision['look'] or '1/1'}, candidates {decision['among'] or 1}; so the interval "
-                   f"is at level {self.level} and takes {decision['sources_for_level']} {unit}s or more.")
+        declared = joined(decision["look"] and f"look {decision['look']}",
+                          decision["among"] and f"one of {decision['among']} candidates", by=", ")
+        if declared:
+            yield (f"Declared: {declared}; so the interval is at level {self.level} and takes "
+                   f"{decision['sources_for_level']} {unit}s or more.")
+
+    def more_would_decide(self) -> bool:
+        """Tell whether more sources like those seen would decide, and the reason does not say how many."""
+        low, high = self.interval or (-math.inf, math.inf)
+        if low > self.gain or high < -self.margin:  # what is missing bars the claim
+            return False
+        if self.margin:
+            return low <= -self.margin or not self.decision["sources_needed"]
+        return not 0 <= self.difference <= self.gain  # without a margin none is made of so small a gain
 
     def gate(self) -> str:
         """Return whether gate and must-pass are met, and why not; empty without either."""
@@ -329,30 +340,34 @@ class Words:
         yield from differing
         if not differing:
             yield "The two systems are described alike."
-        if not self.manifests:
+        if self.all["task"]["name"] and not self.manifests:  # trial logs have none
             yield "Prompts and settings are in run records: a report made with those shows them here."
 
     def questions(self) -> Blocks:
         """Return the two questions with one interval each, the figure of every source, and the sources, worst first."""
         these, flip, decision = self.overall["these_cases"], self.overall["source_sign_flip"], self.decision
-        asked = joined(these["pairs"] and f"{these['pairs']} pairs of trials, of which {these['disagree']} differ",
-                       these["method"], these["reason"], these["interval_reason"])
-        rests = joined("This decides", count_of(self.units, self.unit), f"{self.level} interval",
-                       decision["interval_method"] or flip["method"], flip["reason"])
+        pairs = these["pairs"] and f"{count_of(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ"
+        asked = joined(pairs, these["method"], these["reason"], these["interval_reason"])
+        method = joined(f"{self.level} interval", decision["interval_method"] or flip["method"])
+        rests = joined(f"This decides: {count_of(self.units, self.unit)}",
+                       method if self.interval else decision["reason"] or VERSION_1)
         sources = sorted(self.all["sources"], key=itemgetter("difference"))
         dots = [row["difference"] for row in (sources if self.unit == "source" else self.changed)]
-        new, each = ("messages", "Sources") if self.unit == "source" else ("cases", "Changed cases")
+        new, each = ("messages", "Sources, lowest to highest") if self.unit == "source" else (
+            "cases", "Changed cases, low to high")
         rows = [TableRow(["On these very cases", self.span(these["interval_95"]), digits(these["p_value"])],
                          asked, these["interval_95"], self.difference),
                 TableRow([f"On new {new} like these", self.span(self.interval), digits(flip["p_value"])],
                          rests, self.interval, self.difference, decides=True)]
         if 0 < len(dots) <= DRAWN_DOTS:
-            rows.append(TableRow([f"{each}, lowest to highest", self.span([dots[0], dots[-1]]), ""], dots=dots))
+            rows.append(TableRow([each, self.span([dots[0], dots[-1]]), ""], dots=dots))
         yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], rows)
         yield ("p: how often a difference at least as large would come up if nothing had changed: on these cases "
                f"by sampling alone, on new ones with each {self.unit} as likely to gain as to lose.")
-        if self.edges():
-            yield f"Dashed lines are margin and gain worth shipping: {', '.join(map(self.signed, self.edges()))}."
+        dashed = joined(self.margin and f"the margin, {self.plain(self.margin)} on both sides of zero",
+                        self.gain and f"the gain worth shipping, {self.signed(self.gain)}", by=", and ")
+        if dashed:
+            yield f"Dashed lines, where this is drawn, are {dashed}."
         if self.all["shared_luck"]["reason"] and these["p_value"] is not None:
             yield f"Do trials of different cases move together? {sentence(self.all['shared_luck']['reason'])}"
         if sources:
@@ -389,7 +404,7 @@ class Words:
             yield ("Of {} of trials {both_pass} pass on both sides, {only_baseline} only in the baseline, "
                    "{only_candidate} only in the candidate, {neither} in neither.").format(
                        count_of(sum(pairs.values()), "pair"), **pairs)
-        not_all = joined(self.all["trial_pairs_reason"], moved["reason"])
+        not_all = joined(*dict.fromkeys([self.all["trial_pairs_reason"], moved["reason"]]))
         if not_all:
             yield f"Not all of this is measured: {not_all}."
         yield Table("cases", "Changed cases, worst first",
@@ -422,12 +437,15 @@ class Words:
 
     def slice(self, tag: str, value: str, part: dict[str, Any]) -> TableRow:
         ends, least, notes = part["source_sign_flip"]["interval_95"], part["smallest_adjusted_p_value"], []
+        sources = part["source_groups"] if self.unit == "source" else None
+        if part["source_sign_flip"]["reason"]:
+            notes.append(f"too few {self.unit}s for an interval")
         if part["same_cases_as"]:
             notes.append(f"same cases as {listed(part['same_cases_as'])}")
         if ends and (least or 0) > 0.05:
             notes.append(f"its {count_of(part['source_groups'], self.unit)} cannot give an adjusted p below "
                          f"{digits(least)}; on these very cases p is {digits(part['these_cases']['p_value'])}")
-        return TableRow([f"{tag}: {value}", f"{part['cases']}", f"{part['source_groups'] or '-'}", *self.scores(part),
+        return TableRow([f"{tag}: {value}", f"{part['cases']}", f"{sources or '-'}", *self.scores(part),
                          self.span(ends), digits(part["adjusted_p_value"])],
                         "; ".join(notes), ends, part["difference"], change=part["difference"], key=(tag, value))
 
@@ -435,12 +453,12 @@ class Words:
         found = self.all["consistency"]
         before, after = (found[side] for side in SIDES)
         if before["always"] is None:
-            yield f"Consistency is {NOT_MEASURED}: {found['reason'] or 'the comparison is of version 1'}."
+            yield f"Consistency is {NOT_MEASURED}: {found['reason'] or VERSION_1}."
             return
         rows = [TableRow([f"cases that {key} pass", f"{before[key]}", f"{after[key]}"])
                 for key in ("always", "sometimes", "never")]
         for k, shares in enumerate(zip(before["pass_hat_k"], after["pass_hat_k"], strict=True), start=1):
-            rows.append(TableRow([f"pass^{k}", *map(self.plain, shares)]))
+            rows.append(TableRow([f"pass^{k}", *(f"{share:.4f}" for share in shares)]))
         yield Table("consistency", "How steadily cases pass", ["Cases", "#baseline", "#candidate"], rows)
         yield (f"pass^k: how often k trials of a case all pass; a trial passes with the top score, {self.high:g}. "
                f"Newly unsteady: {listed(found['newly_unsteady']) or 'none'}. "
@@ -452,6 +470,8 @@ class Words:
         names = {"now": "as recorded", "twice_cases": "twice the cases, no more sources",
                  "twice_trials": "twice the trials", "endless_trials": "unlimited trials",
                  "twice_groups": f"twice the {self.unit}s, each like these"}
+        if self.unit == "case":
+            del names["twice_cases"]
         yield Table("plans", "What would make the interval narrower", ["With", "#half-width"], [
             TableRow([name, self.plain(half[key])]) for key, name in names.items() if half[key] is not None])
         if plan["half_width"] is not None:
@@ -461,16 +481,17 @@ class Words:
             yield f"{joined(takes, plan['reason'])}."
         if detectable is not None:
             yield f"The smallest difference that these would detect in 4 of 5 repetitions is {self.plain(detectable)}."
-        if half["reason"]:
-            yield f"Not all is measured: {half['reason']}."
+        if half["reason"] or half["now"] is None:
+            yield f"Not all is measured: {half['reason'] or VERSION_1}."
 
     def contrast(self) -> Blocks:
         """Return all intervals that do not decide, and what they say."""
         overall, noise, decision = self.overall, self.all["noise_floor"], self.decision
         cases, sources = count_of(overall["cases"], "case"), count_of(overall["source_groups"], "source")
+        by_source = [overall["source_cluster_interval_95"], sources, overall["source_cluster_method"]]
         by_trial = joined("as if every trial were independent", overall["trial_level_reason"])
         rows = [TableRow([name, self.span(ends)], joined(*notes), ends, self.difference) for name, ends, *notes in (
-            ("By source, bootstrap", overall["source_cluster_interval_95"], sources, overall["source_cluster_method"]),
+            ("By source, bootstrap", *(by_source if self.unit == "source" else [None])),
             ("By case, bootstrap", overall["exact_interval_95"], cases, overall["exact_method"]),
             ("By case, seeded", overall["interval_95"], cases, overall["interval_method"]),
             ("By trial", overall["trial_level_interval_95"], by_trial, overall["trial_level_method"]),
@@ -478,12 +499,14 @@ class Words:
             ("For equivalence", decision["equivalence_interval"]),
             (f"The same, one more {self.unit}", decision["equivalence_interval_with_one_more"]),
             ("With what is missing filled", decision["interval_with_missing_filled"])) if ends or notes]
-        said = ("the largest difference between two halves of the baseline's own trials, "
-                f"{self.plain(noise['mean_difference'])} on average; share of the {count_of(noise['splits'], 'split')} "
-                f"that would mislead: {digits(noise['gate_tripped_share'])}")
-        largest = noise["largest_difference"]
-        floor = None if largest is None else [-largest, largest]
-        rows.append(TableRow(["Noise floor", self.span(floor)], noise["reason"] or said, floor))
+        floor, said = None, ""
+        if noise["largest_difference"] is not None:
+            floor = [-noise["largest_difference"], noise["largest_difference"]]
+            wrong = f"gate {noise['gate']} would answer wrongly" if noise["gate"] else "a gain or loss would be claimed"
+            said = ("the largest difference between two halves of the baseline's own trials, "
+                    f"{self.plain(noise['mean_difference'])} on average; share of the "
+                    f"{count_of(noise['splits'], 'split')} where {wrong}: {digits(noise['gate_tripped_share'])}")
+        rows.append(TableRow(["Noise floor", self.span(floor)], joined(said, noise["reason"]), floor))
         yield Table("contrast", "Other intervals of the difference", ["Interval", "#from, to"], rows)
 
     def recipe(self) -> Blocks:

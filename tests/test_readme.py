@@ -30,6 +30,8 @@ import tempfile
 import unittest
 import unittest.mock
 
+from views.words import KEYS
+
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEED_A_SERVER = ("chat.py", "collector.py", "measure.py", "model_triage.py")  # or show figures that vary
@@ -131,7 +133,8 @@ def options(name):
     return {option for _, parser in parsers(name) for action in parser._actions for option in action.option_strings}
 
 
-HAVE_SIDES = ((), ("logs",), ("incomplete",), ("consistency",), ("shared_luck",))  # below them both sides are alike
+# Below these both sides are alike.
+HAVE_SIDES = ((), ("logs",), ("incomplete",), ("consistency",), ("shared_luck",), ("uneven_trials[]",))
 NAMED_BY_DATA = (("measures",), ("slices",), ("slices", "TAG"), ("incomplete", "SIDE", "reasons"))  # keys from data
 
 
@@ -243,6 +246,12 @@ class ManualTest(unittest.TestCase):
         explained = collections.Counter(explained_keys())
         self.assertEqual({key: explained[key] for key in wanted if explained[key] != 1}, {})
         self.assertEqual([key for key, times in explained.items() if times > 1], [])
+
+    def test_each_key_that_a_view_reads_is_explained_or_of_version_1(self):
+        known = {*explained_keys(), "decision.interval_95", "decision.interval_90"}
+        keys = {".".join(path).replace("slices.TAG.VALUE", "overall") for path in key_paths(KEYS) if path[-1] != "*"}
+        slices = {key.replace("slices.TAG.VALUE", "overall") for key in known}
+        self.assertEqual(keys - known - slices, set())
 
     def test_readme_is_short(self):
         self.assertLessEqual(len(read("README.md").splitlines()), 220)

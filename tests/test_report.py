@@ -298,20 +298,6 @@ class WordsTest(unittest.TestCase):
                 for key in path:
                     value = value[key]
 
-    def test_every_key_of_a_comparison_made_now_is_known(self):
-        def unknown(value, kind, path=""):
-            if isinstance(kind, list):
-                return [name for inner in value or () for name in unknown(inner, kind[0], path)]
-            if not isinstance(value, dict) or not isinstance(kind, dict):
-                return []
-            kinds = dict.fromkeys(value, kind["*"]) if "*" in kind else kind
-            return [f"{path}.{key}" for key in value if key not in kinds] + [
-                name for key in value if key in kinds for name in unknown(value[key], kinds[key], f"{path}.{key}")]
-
-        bundled = os.path.join(os.path.dirname(os.path.abspath(report.__file__)), "runs", "comparison.json")
-        self.assertEqual(unknown(files.read_json(bundled), KEYS), [])
-        self.assertEqual(unknown(sample(), KEYS), [])
-
     def test_a_value_of_another_kind_is_refused_by_its_place(self):
         for path, value, said in ((("overall", "better"), SCRIPT, "comparison.overall.better is "),
                                   (("score_range",), 1, "comparison.score_range is 1, which cannot be there"),
@@ -418,17 +404,14 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(rows["By trial"], "as if every trial were independent; one case")
 
     def test_noise_floor_says_how_often_it_would_have_misled(self):
-        for share, said in ((0.0, "; share of the 3 splits where gate better would answer wrongly: 0"),
-                            (None, "where gate better would answer wrongly: not measured; too few groups")):
+        for share, said in ((0.0, "; share of the 3 splits that would be decided wrongly: 0"),
+                            (None, "that would be decided wrongly: not measured; too few groups")):
             comparison = sample()
-            comparison["noise_floor"] |= {"gate_tripped_share": share, "reason": share is None and "too few groups"
-                                          or None}
+            comparison["noise_floor"] |= {"gate_tripped_share": share,
+                                          "reason": "too few groups" if share is None else None}
             note = self.blocks(comparison, "contrast")[1]["contrast"].rows[-1].note
             self.assertTrue(note.startswith("the largest difference between two halves of the baseline's own trials"))
             self.assertTrue(note.endswith(said), note)
-        comparison["noise_floor"]["gate"] = None
-        note = self.blocks(comparison, "contrast")[1]["contrast"].rows[-1].note
-        self.assertIn("where a gain or loss would be claimed: not measured", note)
         comparison["noise_floor"] = {"reason": "one trial a case: no halves to compare"}
         row = self.blocks(comparison, "contrast")[1]["contrast"].rows[-1]
         self.assertEqual((row.cells[1], row.note), ("not measured", "one trial a case: no halves to compare"))
@@ -484,11 +467,9 @@ class WordsTest(unittest.TestCase):
 
     def test_declared_looks_and_candidates_are_said_with_their_level(self):
         comparison = sample()
-        for look, among, said in (("1/2", 3, "look 1/2, one of 3 candidates"), ("1/2", None, "look 1/2"),
-                                  (None, 3, "one of 3 candidates")):
-            comparison["decision"] |= {"look": look, "among": among, "level": 0.99, "sources_for_level": 9}
-            self.assertIn(f"Declared: {said}; so the interval is at level 99% and takes 9 sources or more.",
-                          list(Words(comparison).lead()))
+        comparison["decision"] |= {"look": "1/2", "among": 3, "level": 0.99, "sources_for_level": 9}
+        self.assertIn("Declared: look 1/2, candidates 3; so the interval is at level 99% and takes 9 sources or "
+                      "more.", Words(comparison).lead())
 
     def test_where_the_declared_level_has_no_interval_none_of_another_level_stands_for_it(self):
         comparison = sample()
@@ -498,13 +479,13 @@ class WordsTest(unittest.TestCase):
         self.assertEqual((new.cells[1], new.ends), ("not measured", []))
         self.assertEqual(new.note, "This decides: 6 sources; a claim takes at least 11 sources, not 6")
 
-    def test_what_dashed_lines_mark_is_what_was_declared(self):
-        for margin, gain, said in ((0.1, None, "the margin, 0.1000 on both sides of zero"),
-                                   (None, 0.05, "the gain worth shipping, +0.0500"), (None, None, None)):
+    def test_dashed_lines_are_named_where_there_are_any(self):
+        for margin, gain, said in ((0.1, None, "-0.1000, +0.1000"), (None, 0.05, "+0.0500"), (None, None, None)):
             comparison = sample()
             comparison["decision"] |= {"margin": margin, "min_gain": gain}
-            dashed = [line for line in self.blocks(comparison, "questions")[0] if "Dashed" in line]
-            self.assertEqual(dashed, said and [f"Dashed lines, where this is drawn, are {said}."] or [])
+            text = " ".join(self.blocks(comparison, "questions")[0])
+            self.assertEqual("Dashed lines" in text, said is not None)
+            self.assertIn(f"Dashed lines, where this is drawn: {said}; a margin" if said else "", text)
 
     def test_one_reason_for_two_figures_is_said_once(self):
         comparison = sample()
@@ -542,7 +523,7 @@ class TruthTest(unittest.TestCase):
                               ({"interval": [0.1, 0.2], "margin": 0, "min_gain": 0.3}, False),
                               ({"interval": [-0.1, 0.2], "margin": 0, "min_gain": 0}, True),
                               ({"interval": [-0.1, 0.5], "margin": 0, "min_gain": 0.3}, False),
-                              ({"interval": [0.05, 0.5], "margin": 0, "min_gain": 0.1}, True),
+                              ({"interval": [0.05, 0.5], "margin": 0, "sources_needed": None, "min_gain": 0.1}, True),
                               ({"interval": None}, True), ({"verdict": "not worse", "interval": [-0.06, 1]}, False)):
             lead = " ".join(self.said(decision=decision | changed).lead())
             self.assertEqual("About 99 sources would decide" in lead, said)
@@ -988,8 +969,8 @@ Sources, lowest to highest  -0.3333 to +0.6667           o     2:     2     o
   p: how often a difference at least as large would come up if nothing had
   changed: on these cases by sampling alone, on new ones with each source as
   likely to gain as to lose.
-  Dashed lines, where this is drawn, are the margin, 0.0200 on both sides of
-  zero, and the gain worth shipping, +0.0500.
+  Dashed lines, where this is drawn: -0.0200, +0.0200, +0.0500; a margin lies on
+  both sides of zero, a gain worth shipping above it.
   Do trials of different cases move together? One seed for all cases: cannot be
   checked.
 
@@ -1072,8 +1053,8 @@ Noise floor                -0.0952 to +0.0952         [---+--]
   By case, seeded: 7 cases.
   By trial: as if every trial were independent.
   Noise floor: the largest difference between two halves of the baseline's own
-  trials, 0.0317 on average; share of the 3 splits where gate better would
-  answer wrongly: 0.1667.
+  trials, 0.0317 on average; share of the 3 splits that would be decided
+  wrongly: 0.1667.
 
 How it was measured
   comparison version: 2

@@ -19,7 +19,8 @@ from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
 from core.trials import SIDES, ComparedCase, Pair, Trial
-from views.words import Scale, SideBySide, Story, Table, TableRow, Words, beside, count_of, sentence, shortened
+from views.words import (
+    Scale, SideBySide, Story, Table, TableRow, Words, beside, count_of, sentence, shortened, side_by_side)
 
 MOST_ROWS = 1_000  # of a table; of more the first and the last are shown
 OPENED_BYTES = 2_000_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -369,7 +370,8 @@ def html_report(comparison: dict[str, Any], pair: Pair | None = None) -> str:
     words = Words(comparison, pair.manifests if pair else ())
     story = words.story()
     if words.manifests:
-        story.sections.append(("records", "What the two run records say of themselves", words.records()))
+        both = side_by_side(*({"run": manifest} for manifest in words.manifests))
+        story.sections.append(("records", "What the two run records say of themselves", [*both]))
     changed = next(block for _, _, blocks in story.sections for block in blocks
                    if isinstance(block, Table) and block.key == "cases")
     return story_html(story, _Panel(words, pair, changed))

@@ -29,6 +29,7 @@ LEAST_WIDTH = 60  # columns of a terminal
 TEXT_ROWS = 40  # of a table on a terminal
 FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, with the regressions
 FIRST_ROWS = 10  # regressions there
+FIGURES = ("#", "~")  # what the heads of columns of figures begin with
 
 
 # === Texts that fit ===
@@ -82,10 +83,6 @@ def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> 
         if heads[i].startswith("~") and sum(widths[j] + 2 for j in shown) - 2 > width:
             shown.remove(i)
     return [[row[i] for i in shown] for row in (heads, *rows)]
-
-
-def is_figures(head: str) -> bool:
-    return head.startswith(("#", "~"))
 
 
 def padded(text: str, width: int, right: bool) -> str:
@@ -154,7 +151,7 @@ class _Screen:
         shown = shortened(table.rows, TEXT_ROWS)
         cells = [["-" if cell == NOT_MEASURED else self.harmless(cell) for cell in row.cells] for row in shown]
         heads, *rows = fitting(table.columns, cells, self.width)
-        right = list(map(is_figures, heads))
+        right = [head.startswith(FIGURES) for head in heads]
         rows.insert(0, [head.lstrip("#~") for head in heads])
         widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
         spare = self.width - sum(widths) - 2 * (len(widths) - 1)
@@ -201,9 +198,8 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
     screen = _Screen(width, unicode, colour)
     screen.say(f"{story.title}: {story.subject}.", "")
     screen.heading(story.verdict.upper(), COLOURS.get(story.verdict, "1"))
-    for said in (*story.lead, sentence(story.gate)):
-        if said:
-            screen.say(said)
+    for said in filter(None, (*story.lead, sentence(story.gate))):
+        screen.say(said)
     for _, heading, blocks in story.sections:
         screen.heading(heading)
         for number, block in enumerate(blocks):
@@ -235,7 +231,7 @@ def _md_table(table: Table, most: int) -> list[str]:
     if rows:
         heads, *cells = fitting(table.columns, [row.cells for row in rows], MARKDOWN_WIDTH)
         lines += ["", f"**{_md(table.caption)}**", "", f"| {' | '.join(_md(head.lstrip('#~')) for head in heads)} |",
-                  f"| {' | '.join('---:' if is_figures(head) else ':---' for head in heads)} |"]
+                  f"| {' | '.join('---:' if head.startswith(FIGURES) else ':---' for head in heads)} |"]
         for row, (name, *figures) in zip(rows, cells, strict=True):
             name = _md(name)
             if row.link:
@@ -258,11 +254,10 @@ def _markdown(story: Story, most: int) -> str:
         for block in blocks[:most]:
             if not isinstance(block, Table):
                 inner += ["", "<br>".join(map(_md, lines_of(block)))]
-            elif block.key in FIRST_SCREEN:
-                lines += _md_table(block, most)
-            else:
-                inner += _md_table(block, most)
-            if isinstance(block, Table) and block.key == "cases":
+                continue
+            place = lines if block.key in FIRST_SCREEN else inner
+            place += _md_table(block, most)
+            if block.key == "cases":
                 losses = [row for row in block.rows if row.change < 0]
                 caption = f"Regressions, worst first ({len(losses)})"
                 lines += _md_table(block._replace(caption=caption, rows=losses[:FIRST_ROWS]), most)

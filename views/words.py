@@ -88,7 +88,7 @@ def beside(name: str) -> str:
     return (pkgutil.get_data("views", name) or b"").decode()
 
 
-# Every key of comparison_version "1" and "2" that a view may read, with the kind of its value; "*" is any name.
+# Every key of comparison_version "1" and "2" that a view reads, with the kind of its value; "*" is any name.
 # Version 2 added options, these_cases, shared_luck, sources, consistency, must_pass and most of decision.
 KEYS: dict[str, Any] = json.loads(beside("keys.json"))
 TYPES = {"any value": (str, bool, int, float, list, dict), "text": (str,), "true or false": (bool,),
@@ -249,10 +249,10 @@ class Words:
         self.unit = "case" if self.decision["unit"] == "case" else "source"
         self.units = self.overall["cases" if self.unit == "case" else "source_groups"]
         self.margin, self.gain = self.decision["margin"] or 0, self.decision["min_gain"] or 0
+        self.edges = [edge for edge in (-self.margin, self.margin, self.gain) if edge]  # which drawings mark
         self.verdict, self.difference = self.decision["verdict"] or "undecided", self.overall["difference"]
-        self.interval: Ends = self.decision["interval"]
-        if self.decision["level"] is None:  # in older comparisons
-            self.interval = self.decision["interval_95"] or self.overall["source_sign_flip"]["interval_95"]
+        older: Ends = self.decision["interval_95"] or self.overall["source_sign_flip"]["interval_95"]
+        self.interval = self.decision["interval"] if self.decision["level"] else older
         self.level = percent(self.decision["level"] or 0.95)
 
     # --- figures as text ---
@@ -300,23 +300,16 @@ class Words:
                           f"lies within {self.plain(self.margin)} of zero."}
         yield "The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall))
         yield verdicts.get(self.verdict, f"No claim can be made: {decision['reason'] or VERSION_1}.")
-        if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():
+        low, high = self.interval or (-math.inf, math.inf)
+        barred = low > self.gain or high < -self.margin  # by what is missing
+        told = decision["sources_needed"] and low > -self.margin  # by the reason
+        small = not self.margin and 0 <= (self.difference or 0) <= self.gain  # without a margin none claims that
+        if self.verdict == "undecided" and decision["groups_needed"] and not (barred or told or small):
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; "
                    f"{self.units} took part.")
-        declared = joined(decision["look"] and f"look {decision['look']}",
-                          decision["among"] and f"one of {decision['among']} candidates", by=", ")
-        if declared:
-            yield (f"Declared: {declared}; so the interval is at level {self.level} and takes "
-                   f"{decision['sources_for_level']} {unit}s or more.")
-
-    def more_would_decide(self) -> bool:
-        """Tell whether more sources like those seen would decide, and the reason does not say how many."""
-        low, high = self.interval or (-math.inf, math.inf)
-        if low > self.gain or high < -self.margin:  # what is missing bars the claim
-            return False
-        if self.margin:
-            return low <= -self.margin or not self.decision["sources_needed"]
-        return not 0 <= self.difference <= self.gain  # without a margin none is made of so small a gain
+        if decision["look"] or decision["among"]:
+            yield (f"Declared: look {decision['look'] or '1/1'}, candidates {decision['among'] or 1}; so the interval "
+                   f"is at level {self.level} and takes {decision['sources_for_level']} {unit}s or more.")
 
     def gate(self) -> str:
         """Return whether gate and must-pass are met, and why not; empty without either."""
@@ -364,10 +357,9 @@ class Words:
         yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], rows)
         yield ("p: how often a difference at least as large would come up if nothing had changed: on these cases "
                f"by sampling alone, on new ones with each {self.unit} as likely to gain as to lose.")
-        dashed = joined(self.margin and f"the margin, {self.plain(self.margin)} on both sides of zero",
-                        self.gain and f"the gain worth shipping, {self.signed(self.gain)}", by=", and ")
-        if dashed:
-            yield f"Dashed lines, where this is drawn, are {dashed}."
+        if self.edges:
+            yield (f"Dashed lines, where this is drawn: {', '.join(map(self.signed, self.edges))}; a margin lies on "
+                   "both sides of zero, a gain worth shipping above it.")
         if self.all["shared_luck"]["reason"] and these["p_value"] is not None:
             yield f"Do trials of different cases move together? {sentence(self.all['shared_luck']['reason'])}"
         if sources:
@@ -499,14 +491,12 @@ class Words:
             ("For equivalence", decision["equivalence_interval"]),
             (f"The same, one more {self.unit}", decision["equivalence_interval_with_one_more"]),
             ("With what is missing filled", decision["interval_with_missing_filled"])) if ends or notes]
-        floor, said = None, ""
-        if noise["largest_difference"] is not None:
-            floor = [-noise["largest_difference"], noise["largest_difference"]]
-            wrong = f"gate {noise['gate']} would answer wrongly" if noise["gate"] else "a gain or loss would be claimed"
-            said = ("the largest difference between two halves of the baseline's own trials, "
-                    f"{self.plain(noise['mean_difference'])} on average; share of the "
-                    f"{count_of(noise['splits'], 'split')} where {wrong}: {digits(noise['gate_tripped_share'])}")
-        rows.append(TableRow(["Noise floor", self.span(floor)], joined(said, noise["reason"]), floor))
+        said = ("the largest difference between two halves of the baseline's own trials, "
+                f"{self.plain(noise['mean_difference'])} on average; share of the {count_of(noise['splits'], 'split')} "
+                f"that would be decided wrongly: {digits(noise['gate_tripped_share'])}")
+        largest = noise["largest_difference"]
+        floor = None if largest is None else [-largest, largest]
+        rows.append(TableRow(["Noise floor", self.span(floor)], joined(floor and said, noise["reason"]), floor))
         yield Table("contrast", "Other intervals of the difference", ["Interval", "#from, to"], rows)
 
     def recipe(self) -> Blocks:
@@ -520,10 +510,6 @@ class Words:
             yield f"left out: {row['case_id']}, in the {row['side']}: {row['reason']}"
         for row in self.all["uneven_trials"]:
             yield SideBySide(f"trials of {row['case_id']}", f"{row['baseline']}", f"{row['candidate']}")
-
-    def records(self) -> list[Block]:
-        """Return what the two run records say of themselves, which only a page has room for."""
-        return [*side_by_side(*({"run": manifest} for manifest in self.manifests))]
 
     def story(self) -> Story:
         """Return the whole comparison, in the order in which a person who decides asks."""
@@ -546,13 +532,8 @@ class Words:
         return Story(
             title=f"{self.side('baseline')} against {self.side('candidate')}",
             subject=joined(f"{count_of(self.overall['cases'], 'case')} of {name}", sources, trials, by=", "),
-            verdict=self.verdict, gate=self.gate(), lead=list(self.lead()), edges=self.edges(),
+            verdict=self.verdict, gate=self.gate(), lead=list(self.lead()), edges=self.edges,
             sections=[section for section in sections if section[2]])
-
-    def edges(self) -> list[float]:
-        """Return what drawings mark beside zero: the margin on both sides, and the gain worth shipping."""
-        return [edge for edge in (-self.margin, self.margin, self.gain) if edge]
-
 
 # === Several candidates of one baseline ===
 
@@ -589,7 +570,7 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
         title=f"{first.side('baseline')} against {len(every)} candidates", subject=first.story().subject,
         verdict=f"{len(every)} candidates", gate="",
         lead=[f"The baseline scores {first.plain(first.overall['baseline'])}."],
-        edges=first.edges() if all(words.edges() == first.edges() for words in every) else (),
+        edges=first.edges if all(words.edges == first.edges for words in every) else (),
         sections=[("sheet", "Which candidate?", [
             Table("sheet", "Candidates, best first, candidate minus baseline", heads,
                   sorted(rows, key=attrgetter("change"), reverse=True)),

@@ -248,7 +248,7 @@ class ManualTest(unittest.TestCase):
         self.assertEqual([key for key, times in explained.items() if times > 1], [])
 
     def test_each_key_that_a_view_reads_is_explained_or_of_version_1(self):
-        known = {*explained_keys(), "decision.interval_95", "decision.interval_90"}
+        known = {*explained_keys(), "decision.interval_90"}
         keys = {".".join(path).replace("slices.TAG.VALUE", "overall") for path in key_paths(KEYS) if path[-1] != "*"}
         slices = {key.replace("slices.TAG.VALUE", "overall") for key in known}
         self.assertEqual(keys - known - slices, set())

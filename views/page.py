@@ -97,7 +97,7 @@ class _Plot:
             stacks.setdefault(round(60 * self.scale.at(value)), []).append(value)
         step = min(16.0, 90 / max(map(len, stacks.values()), default=1))
         return "".join(f'<circle class="dot" cx="{self.at(value)}" cy="{50 + step * (i - (len(stack) - 1) / 2):.1f}%" '
-                       f'r="{min(4.0, step / 3):.1f}"/>' for stack in stacks.values() for i, value in enumerate(stack))
+                       f'r="{min(4.0, step / 2):.1f}"/>' for stack in stacks.values() for i, value in enumerate(stack))
 
 
 def _row(table: Table, row: TableRow, drawn: str = "", opened: str = "", attributes: str = "") -> str:

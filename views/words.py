@@ -251,7 +251,7 @@ class Words:
         self.margin, self.gain = self.decision["margin"] or 0, self.decision["min_gain"] or 0
         self.edges = [edge for edge in (-self.margin, self.margin, self.gain) if edge]  # which drawings mark
         self.verdict, self.difference = self.decision["verdict"] or "undecided", self.overall["difference"]
-        older: Ends = self.decision["interval_95"] or self.overall["source_sign_flip"]["interval_95"]
+        older: Ends = self.overall["source_sign_flip"]["interval_95"]  # decides in version 1
         self.interval = self.decision["interval"] if self.decision["level"] else older
         self.level = percent(self.decision["level"] or 0.95)
 

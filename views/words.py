@@ -329,10 +329,8 @@ class Words:
         if self.manifests:
             both += side_by_side(*({key: manifest.get(key) for key in ("settings", "server")}
                               for manifest in self.manifests))
-        differing = [one for one in both if one.baseline != one.candidate]
-        yield from differing
-        if not differing:
-            yield "The two systems are described alike."
+        differing: list[Block] = [one for one in both if one.baseline != one.candidate]
+        yield from differing or ["The two systems are described alike."]
         if self.all["task"]["name"] and not self.manifests:  # trial logs have none
             yield "Prompts and settings are in run records: a report made with those shows them here."
 

@@ -431,6 +431,8 @@ class WordsTest(unittest.TestCase):
         comparison["cases"][0]["by_chance"] = 1.234e-05
         self.assertEqual(self.blocks(comparison, "cases")[1]["cases"].rows[2].cells,
                          ["late--es", "0.3333", "1.0000", "+0.6667", "1.234e-05"])
+        comparison["cases"][0]["by_chance"] = None  # in a narrow column
+        self.assertEqual(self.blocks(comparison, "cases")[1]["cases"].rows[2].cells[-1], "-")
 
     def test_long_lists_within_a_sentence_are_cut_and_counted(self):
         comparison = sample()

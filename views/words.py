@@ -399,7 +399,8 @@ class Words:
             yield f"Not all of this is measured: {not_all}."
         yield Table("cases", "Changed cases, worst first",
                     ["Case", "~baseline", "~candidate", "#difference", "~by chance"],
-                    [TableRow([case["case_id"], *self.scores(case), digits(case["by_chance"])],
+                    [TableRow([case["case_id"], *self.scores(case),
+                               "-" if case["by_chance"] is None else digits(case["by_chance"])],
                               change=case["difference"]) for case in self.changed])
         yield Table("chance", "Cases that moved by so many trials", ["Trials", "#observed", "#expected by chance"], [
             TableRow([f"at least {row['at_least']}", f"{row['observed']}", digits(row["expected"])])

@@ -34,6 +34,8 @@ KEYS = (
      "run lm_eval with --log_samples, and give the samples_*.jsonl to convert.py lm-eval"),
     ("cases", "a case set", "give it with --cases"),
 )
+# Zip, Zstandard, bzip2, xz, Parquet, SQLite.
+PACKED = (b"PK\3\4", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"PAR1", b"SQLite format 3")
 TABLE = ("read it with python3 convert.py table {path} --case COLUMN --score COLUMN > trials.jsonl, or make a case set "
          "of it with python3 convert.py cases")
 BETWEEN = re.compile(r"[\s:,]*")  # a key and its value, and two of these
@@ -75,6 +77,8 @@ def describe(data: bytes, path: str) -> tuple[str, str]:
     kind, advice = "", ""
     if path.endswith(".eval") or b"_journal/start.json" in data:
         kind, advice = by_keys(("eval", "status"))
+    elif data.startswith(PACKED):
+        kind, advice = "packed", "unpack it, or save it as CSV or JSONL"
     elif text.startswith(("{", "[")):
         kind, advice = by_keys(outermost_keys(text))
     elif line.isprintable() and re.search("[,;|]", line):

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from core.files import NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, parse_json
 from core.texts import LARGEST, LENIENT, Json, head
-from core.trials import kept_text, listed
+from core.trials import kept_text
 from importers.rows import (
     Rows, Sample, amount, choose, first_words, items, opened_log, pick, score_of, table, text_of, versioned)
 from importers.unzstd import decompress
@@ -29,6 +29,7 @@ EXAMPLE = "v1=logs/old.eval v2=logs/new.eval --scorer match > trials.jsonl"
 VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 # What inspect_ai.scorer.value_to_float makes of text; what it cannot read counts 0 there, and is not scored here.
 WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "no": 0}
+HELD: dict[type, str] = {str: "text", list: "lists", dict: "objects"}  # what a score may hold that is no number
 NEEDED = {"id": (TEXT, WHOLE), "epoch": WHOLE, "scores": (TABLE, NULL), "metadata": (TABLE, NULL)}  # of a sample
 MOST_BYTES = 2**28  # of one member of a zip
 ZSTANDARD = 93  # a zip's number for the compression that newer versions of Inspect use
@@ -53,7 +54,7 @@ class EvalLog:
 
     def __init__(self, where: str, header: dict[str, Any], args: argparse.Namespace, rows: Rows):
         self.where, self.header, self.args, self.rows, self.spec = where, header, args, rows, header["eval"]
-        self.kinds: dict[str, set[type]] = {}  # of the values of each score; int for all that is a number
+        self.kinds: dict[str, set[str]] = {}  # of the values of each score
         self.count = 0
 
     def check(self) -> None:
@@ -67,11 +68,12 @@ class EvalLog:
             if not self.args.unfinished:
                 raise RunError(f"{state}; finish it (`inspect eval-retry`), or convert what is there with --unfinished")
             self.rows.notes[state] = 0
-        numbers = [name for name, kinds in self.kinds.items() if int in kinds]
+        numbers = [name for name, kinds in self.kinds.items() if "numbers" in kinds]
         # Which words a score holds, and how to make numbers of them, is said with the rows.
-        if str not in self.kinds.get(scorer, ()) and (scorer or len(numbers) > 1):
-            others = listed(name for name in self.kinds if name not in numbers)
-            choose("scorer", scorer, numbers, where, f"; no numbers are in {others}" if others else "")
+        if "text" not in self.kinds.get(scorer, ()) and (scorer or len(numbers) > 1):
+            others = [f"; {name} holds {' and '.join(sorted(self.kinds[name]))}" for name in self.kinds
+                      if name not in numbers]
+            choose("scorer", scorer, numbers, where, "".join(others))
 
     def sample(self, sample: Any, where: str) -> Sample:
         """Return the trial of a sample."""
@@ -109,8 +111,8 @@ class EvalLog:
             for part, value in parts.items():
                 values[part] = value, item
                 is_number = score_of(value, self.rows.words)[0] is not None
-                self.kinds.setdefault(part, set()).add(int if is_number else type(value))
-        chosen = self.args.scorer or next((name for name in values if int in self.kinds[name]), None)
+                self.kinds.setdefault(part, set()).add("numbers" if is_number else HELD.get(type(value), "nothing"))
+        chosen = self.args.scorer or next((name for name in values if "numbers" in self.kinds[name]), None)
         if chosen is None:
             return next(iter(values.values()), (None, {}))
         # A score that is not one number is listed under the scorer's own name.

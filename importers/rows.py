@@ -82,7 +82,7 @@ class Rows:
         self._unlike: set[tuple[str, ...]] = set()  # what is asked twice in a file, and not alike in all
         self._unfit: dict[str, None] = {}  # fields that are no tags
         self._fields: set[str] = set()  # all that were there
-        self._unread: Counter[str] = Counter()  # words that are no scores
+        self._scored, self._unread = 0, Counter[str]()  # trials with a score; words that are no scores
 
     def begin(self, config: str | None) -> None:
         """Begin a file; all its trials are of the config that it is named by, if it is."""
@@ -105,6 +105,7 @@ class Rows:
         score, error = (None, sample.error) if sample.error else score_of(sample.score, self.words)
         if score is None and not sample.error and isinstance(sample.score, str):
             self._unread[sample.score[:LABEL]] += 1
+        self._scored += score is not None
         row = {"seed": seed, "config": config, "score": score, "error": first_words(error) if error else None,
                "cluster": None if cluster is None else text_of(cluster), **sample.measures,
                "ts": sample.ts if isinstance(sample.ts, str) else None,
@@ -174,11 +175,11 @@ class Rows:
                                f"{listed(sorted(self._fields), 20) or 'none'}")
             self.notes[f"no row has the field {name!r}"] = 0
         if self._unread:
-            words, count = listed(map(repr, self._unread), 20), self._unread.total()
+            words = listed(map(repr, self._unread), 20)
             words = f"words that are no scores: {words}; --map WORD=NUMBER makes one a score"
-            if count == len(self._trials):
+            if not self._scored:
                 raise RunError(words)
-            self.notes[words] = count
+            self.notes[words] = self._unread.total()
         several = len({case.task for case in self._cases if case.task}) > 1
         names = self._names(several)
         self._refuse_twice(names)

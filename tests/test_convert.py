@@ -301,9 +301,13 @@ class InspectTest(ConvertTest):
             for name, tone in (("a", "fluent"), ("b", "stiff"))))
         self.refused("words that are no scores: 'fluent', 'stiff'; --map WORD=NUMBER makes one a score",
                      "inspect", log, "--scorer", "tone")
+        failed = self.log({"id": "a", "epoch": 1, "scores": {"tone": {"value": "stiff"}}},
+                          {"id": "b", "epoch": 1, "error": {"message": "timeout"}}, name="failed.json")
+        self.refused("words that are no scores: 'stiff'; --map WORD=NUMBER makes one a score",
+                     "inspect", failed, "--scorer", "tone")
         rows = self.rows("inspect", log, "--scorer", "tone", "--map", "fluent=1", "stiff=0.5")
         self.assertEqual([row["score"] for row in rows], [1, 0.5])
-        others = "; no numbers are in tone, grade, all"
+        others = "; tone holds text; grade holds text; all holds lists"
         self.refused(f"log.json: no scorer 'all'; choose with --scorer one of: parts/x{others}",
                      "inspect", log, "--scorer", "all")
         self.refused(f"log.json: no scorer 'parts'; choose with --scorer one of: parts/x{others}",
@@ -475,7 +479,7 @@ class InspectTest(ConvertTest):
             with self.subTest(name):
                 path = self.file(name, content)
                 self.refused(message.format(name), "inspect", path)
-        self.refused("no.zip is not a log of Inspect; give logs of Inspect, .eval or .json",
+        self.refused("no.zip is packed, not a log of Inspect; unpack it, or save it as CSV or JSONL",
                      "inspect", self.zip({"x": {}}, "no.zip"))
         status, out, err = run("inspect", os.path.join(self.folder, "absent.eval"))
         self.assertEqual((status, out, err.startswith("error: cannot read ")), (1, "", True))
@@ -767,11 +771,14 @@ class PromptfooTest(ConvertTest):
         self.assertEqual([(row.get("cost_usd"), row.get("latency_s")) for row in self.rows("promptfoo", path)],
                          [(None, None), (None, 0.04)])
 
-    def test_long_prompts_are_numbered(self):
-        labels = ("p", "line\nline", "v2")
-        path = self.results(*(result(0, number, prompt={"label": label}) for number, label in enumerate(labels)))
-        self.assertEqual([row["config"] for row in self.rows("promptfoo", path)],
-                         ["echo p", "echo prompt 2", "echo v2"])
+    def test_long_prompts_are_named_by_their_first_words_wherever_they_stand(self):
+        def configs(*labels):
+            path = self.results(*(result(0, number, prompt={"label": label}) for number, label in enumerate(labels)))
+            return [row["config"] for row in self.rows("promptfoo", path)]
+
+        self.assertEqual(configs("p", "line\nline", "v2"), ["echo p", "echo line line d8e4e775", "echo v2"])
+        self.assertEqual(configs("line\nline", "p"), ["echo line line d8e4e775", "echo p"])
+        self.assertEqual(len(set(configs("w " * 99 + "a", "w " * 99 + "b"))), 2)
 
     def test_what_is_not_whole_or_not_known_is_refused(self):
         self.refused("results.json (format version 2, not known here): result 1: testIdx is missing; correct the file",
@@ -887,7 +894,8 @@ class CsvTest(ConvertTest):
         self.refused("no trial in the files given; give logs that hold samples", "csv", self.csv(""), *CSV)
         self.refused("t.csv:2: no name for this run; name it with NAME=FILE, --config or --config-column",
                      "table", self.csv(head + "a,1,m,1\n"), "--case", "task", "--score", "correct")
-        self.refused("t.csv: byte 4 is not utf-8; save the file as UTF-8", "table", self.csv(b"PK\3\4\xff"), *CSV)
+        self.refused("t.csv is packed, not a table; unpack it, or save it as CSV or JSONL",
+                     "table", self.csv(b"PK\3\4\xff"), *CSV)
 
 
 class OtherKindTest(ConvertTest):

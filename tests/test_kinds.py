@@ -41,7 +41,7 @@ class KindsTest(unittest.TestCase):
                 (b'{"2026_t.eval": {"version": 2, "eval": {}}}', "Inspect's list of logs", "the logs beside it"),
                 (read(DATA, "scores.csv"), "a table", "python3 convert.py table f --case COLUMN"),
                 (b'[{"id": 1}]', "JSON of another kind", "python3 convert.py table f"),
-                (b"PK\3\4xx", "", ""), (b"", "", ""), (b"words", "", "")):
+                (b"PK\3\4xx", "packed", "unpack it"), (b"", "", ""), (b"words", "", "")):
             with self.subTest(kind):
                 found = kinds.describe(data, "f")
                 self.assertEqual(found[0], kind)

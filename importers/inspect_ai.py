@@ -164,12 +164,11 @@ def question(sample: dict[str, Any], attached: dict[str, Any]) -> str | None:
     asked = sample.get("input")
     if asked is None:
         return None
-    lines = [str(message_text(asked, attached))]
+    text = str(message_text(asked, attached))
     if isinstance(asked, list):
         texts = [(pick(message, "role"), message_text(pick(message, "content"), attached) or "") for message in asked]
-        alone = len(texts) == 1 and texts[0][0] == "user"
-        lines = [texts[0][1] if alone else "\n\n".join(f"{role}: {text}" for role, text in texts)]
-    return "\n".join(lines + [f"{chr(65 + i)}) {choice}" for i, choice in enumerate(items(sample.get("choices")))])
+        text = "\n\n".join(f"{role}: {said}" for role, said in texts).removeprefix("user: ")
+    return "\n".join([text, *(f"{chr(65 + i)}) {choice}" for i, choice in enumerate(items(sample.get("choices"))))])
 
 
 def config_of(spec: dict[str, Any]) -> str:

@@ -233,15 +233,14 @@ class Rows:
             known = shared.setdefault(names[case], {"task": [case.task]} if by_task and case.task else {})
             for field, values in tags.items():
                 self._take_tag(known, field, values)
-        fields = dict.fromkeys(field for tags in shared.values() for field in tags)
         if self.args.tag is None:
-            for field in fields:
+            for field in dict.fromkeys(field for tags in shared.values() for field in tags):
                 if not repeats([set(map(str, tags[field])) for tags in shared.values() if field in tags]):
                     self._unfit[field] = None
         tails = {}
         for name, tags in shared.items():
-            chosen = {field: tags[field] if tags[field][1:] else tags[field][0]
-                      for field in fields if field in tags and field not in self._unfit}
+            chosen = {field: values if values[1:] else values[0]
+                      for field, values in tags.items() if field not in self._unfit}
             tails[name] = f', "tags": {json.dumps(chosen)}' if chosen else ""
         return tails
 

@@ -259,6 +259,9 @@ class InspectTest(ConvertTest):
             "output": {"choices": [{"message": {"content": [{"type": "text", "text": "A"}]}}]}}))[0]
         self.assertEqual((row["input"], row["output"]), (
             'system: Be kind.\n\nuser: Pick\n{"image": "attachment://x", "type": "image"}\nA) one\nB) two', "A"))
+        for asked in ("user: hi", [{"role": "user", "content": "user: hi"}]):
+            row = self.rows("inspect", self.log({"id": 1, "epoch": 1, "input": asked, "score": {"value": "C"}}))[0]
+            self.assertEqual(row["input"], "user: hi")
         row = self.rows("inspect", self.log({
             "id": 1, "epoch": 1, "input": "attachment://5f", "attachments": {"5f": "q"},
             "scores": {"s": {"value": "C"}}, "output": {"completion": ""}}))[0]

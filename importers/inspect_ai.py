@@ -252,4 +252,4 @@ def unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> bytes:
             raise ValueError("its length or checksum does not fit")
         return data
     except Exception as error:
-        raise RunError(f"{where}: damaged ({first_words(error)}); copy the log again") from None
+        raise RunError(f"{where}: damaged ({first_words(error) or 'cut off'}); copy the log again") from None

@@ -153,8 +153,9 @@ class Pool:
                     idle()
         except BaseException:
             self.stop.set()
-            self.lock.acquire()  # for good: nothing is begun or kept after this
-            self._keep_finished()
+            self.lock.acquire()  # for good: nothing is begun or kept by the threads after this
+            while self.finished:
+                self.keep(*self.finished.popleft())
             raise
         if self.failures:
             raise self.failures[0]
@@ -163,19 +164,19 @@ class Pool:
         try:
             for attempt in iter(self._next, None):
                 self.finished.append((attempt, self.work(attempt)))
-                with self.lock:
-                    self._keep_finished()
         except BaseException as error:  # raised again, in the main thread
             self.failures.append(error)
             self.stop.set()
 
     def _next(self) -> Any:
-        with self.lock:
-            return None if self.stop.is_set() else next(self.waiting, None)
+        """Keep the outcome that has waited longest, if any; return the next attempt, or None for none.
 
-    def _keep_finished(self) -> None:
-        while self.finished:
-            self.keep(*self.finished.popleft())
+        No more than one: the threads whose outcomes are kept would wait, and ask nothing meanwhile.
+        """
+        with self.lock:
+            if self.finished:
+                self.keep(*self.finished.popleft())
+            return None if self.stop.is_set() else next(self.waiting, None)
 
 
 # === Progress ===

@@ -152,7 +152,7 @@ class Server:
         text, fault = content.decode(errors="replace"), "a reply that is an error, or not whole"
         try:  # read and written again, a secret stands in it as in self.secrets
             text = json.dumps(parse_json(decode(content, "a reply"), "a reply"), ensure_ascii=False)
-            value = json.loads(self.hidden(text, LONG_SECRET))
+            value = parse_json(self.hidden(text, LONG_SECRET), "a reply")
         except RunError as error:
             fault = str(error).rpartition(";")[0]
         words, asked = self.hidden(text)[:300], response.getheader("Retry-After", "")
@@ -160,7 +160,7 @@ class Server:
         if response.status in LATER or response.status in BUSY and (pause is not None or not REFUSED.search(text)):
             raise Unavailable(f"{self.name}: {response.status} {words}", pause)
         if response.status != 200:
-            raise RunError(f"{self.name}{path} answers {response.status}: {words}; correct model, options or address")
+            raise RunError(f"{self.name}{path} answers {response.status}: {words}; correct model, options, key or URL")
         with contextlib.suppress(AttributeError, LookupError, TypeError, ValueError):
             if value.get("error") is None:
                 return read(value)

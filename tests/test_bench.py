@@ -1290,6 +1290,13 @@ class InterruptTest(Folder):
         self.assertEqual(len(ahead), 200)
         self.assertLessEqual(max(ahead), 4)
 
+    def test_a_thread_writes_one_outcome_and_asks_again_so_that_none_waits_for_all(self):
+        kept = []
+        pool = bench.Pool(lambda unit: unit, lambda *done: kept.append(done), threading.Event())
+        pool.waiting = iter([4])
+        pool.finished.extend([(1, -1), (2, -2), (3, -3)])
+        self.assertEqual((pool._next(), kept), (4, [(1, -1)]))
+
     def test_a_process_told_to_ignore_ctrl_c_ignores_it(self):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.assertEqual(self.record(system=System(lambda *_: os.kill(os.getpid(), signal.SIGINT))).status, 0)

@@ -494,7 +494,7 @@ class TroubleTest(ChatTest):
                               (500, "invalid JSON schema in format"), (503, "Unsupported parameter: 'max_tokens'"),
                               (500, "unknown field seed")):
             said = self.raised(RunError, self.respond, (status, {"error": words}))
-            words = f"{json.dumps({'error': words})}; correct model, options or address"
+            words = f"{json.dumps({'error': words})}; correct model, options, key or URL"
             self.assertIn(f"{self.server.host}/api/chat answers {status}: {words}", said)
         for answer in ((429, {"error": "lower max_tokens"}), (503, {"error": "invalid format"}, "Retry-After: 2")):
             self.raised(Unavailable, self.respond, answer)
@@ -507,6 +507,9 @@ class TroubleTest(ChatTest):
                 self.assertEqual((answer.output, answer.metadata["served"]), ("the key is ***", "m ***"))
         with mock.patch.dict(os.environ, OPENAI_API_KEY="EMPTY"):  # as vLLM has it: a word that a model may use
             self.assertEqual(self.respond(openai("EMPTY"), "openai:fake:1b", task=TEXT).output, "EMPTY")
+        with mock.patch.dict(os.environ, OPENAI_API_KEY="1234567890123456789"):  # hidden, the number is no JSON
+            said = self.raised(Unavailable, self.respond, openai(created=1234567890123456789), "openai:fake:1b")
+            self.assertIn("***", said)
 
     def test_half_a_character_in_a_template_is_no_reason_to_stop(self):
         self.assertEqual(len(chat._sha256("\ud83d")), 64)

@@ -155,7 +155,8 @@ class Pool:
             self.stop.set()
             self.lock.acquire()  # for good: nothing is begun or kept by the threads after this
             while self.finished:
-                self.keep(*self.finished.popleft())
+                with contextlib.suppress(RunError):  # one that is not kept is no reason to lose the next
+                    self.keep(*self.finished.popleft())
             raise
         if self.failures:
             raise self.failures[0]

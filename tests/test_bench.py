@@ -1297,6 +1297,24 @@ class InterruptTest(Folder):
         pool.finished.extend([(1, -1), (2, -2), (3, -3)])
         self.assertEqual((pool._next(), kept), (4, [(1, -1)]))
 
+    def test_an_outcome_that_cannot_be_kept_after_ctrl_c_costs_no_other(self):
+        self.enterContext(mock.patch.object(bench, "TICK_S", 0.01))
+        tried, ended = [], threading.Event()
+        self.addCleanup(ended.set)
+
+        def keep(unit: int, outcome: int) -> None:
+            tried.append(unit)
+            raise RunError("the log was removed")
+
+        def idle() -> None:
+            pool.finished.extend([(1, -1), (2, -2)])
+            raise KeyboardInterrupt
+
+        pool = bench.Pool(lambda unit: ended.wait(60), keep, threading.Event())
+        with self.assertRaises(KeyboardInterrupt):
+            pool.run([0], 1, idle)
+        self.assertEqual(tried, [1, 2])
+
     def test_a_process_told_to_ignore_ctrl_c_ignores_it(self):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self.assertEqual(self.record(system=System(lambda *_: os.kill(os.getpid(), signal.SIGINT))).status, 0)

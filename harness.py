@@ -555,8 +555,7 @@ def _check_verdict(row: dict[str, Any], case: Case, graders: dict[str, Any], whe
         asked = {name: said is True for name, said in graded.items() if name in graders and name != "rejection"}
     if (row["verdict"], repr(graded), row["split"]) != (verdict_of(asked), repr(asked), case.split):  # 1 is not true
         raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(asked)!r} "
-                       f"({graded!r:.80}), split {row['split']!r:.20} where its case is of {case.split}; "
-                       "replay the log again")
+                       f"({graded!r:.80}), split {row['split']!r:.20} of a case in {case.split}; replay the log again")
 
 
 def refuse_unlike_manifests(manifests: Sequence[dict[str, Any]], names: Sequence[str]) -> None:

@@ -361,8 +361,10 @@ class Appender:
 
     def changed(self, throughout: bool = False) -> str:
         """Return what somebody else did to the file, "" for nothing; throughout: compare every byte, too."""
-        here = os.fstat(self._file)
-        if not os.path.exists(self.path) or not os.path.samestat(here, os.stat(self.path)):
+        here, there = os.fstat(self._file), None
+        with contextlib.suppress(OSError):  # asked once: between two questions it could be removed
+            there = os.stat(self.path)
+        if there is None or not os.path.samestat(here, there):
             return "was removed or replaced"
         if not self._half and (here.st_size != len(self.data) or throughout and self.read() != self.data):
             return "was cut or written to by somebody else"

@@ -369,6 +369,16 @@ class ReadTest(FolderTest):
         os.close(reader)
 
 
+class AppenderTest(FolderTest):
+    def test_a_file_that_is_removed_while_it_is_looked_at_was_removed(self):
+        log = files.Appender("log.jsonl", b"{", len)
+        self.addCleanup(log.close)
+        self.assertEqual(log.changed(), "")
+        os.unlink("log.jsonl")
+        with mock.patch("os.path.exists", return_value=True):  # as it was a moment before
+            self.assertEqual(log.changed(), "was removed or replaced")
+
+
 class CleanTest(unittest.TestCase):
     def test_nothing_steers_a_terminal_or_begins_a_line(self):
         odd = "\x1b[31m \x9b2J \u202e \u2066 \r \n error: x \u2028 \x85 \x00 \x7f \ud800 \xad \U000e0041 \x08"

@@ -960,7 +960,7 @@ class RecordTest(FolderTest):
             self.refuse(said, lambda record, field=field, value=value: record["manifest"].update({field: value}))
         for field, value, said in (
                 ("at", [5], "at is [5], not text or null"), ("elapsed_s", "1", "not a whole number or a number"),
-                ("split", "heldout", "split 'heldout' where its case is of dev"),
+                ("split", "heldout", "split 'heldout' of a case in dev"),
                 ("seed", 1002, "case 'a' trial 1 has seed 1002, not seed 1001"),
                 ("graders", {"category": True, "flavour": True}, "'flavour': True})"),
                 ("graders", {"rejection": True}, "verdict 'pass' where its graders say 'incomplete'"),

@@ -387,8 +387,8 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
     """Return how large a difference the baseline shows against itself, and how often the gate answers that wrongly.
 
     Its trials are split in two halves of T // 2 (T odd: one stays out; uneven: the first min T count), by the same
-    numbers for every case because trials of one number share a seed. Every split up to 200, fewer for many thousand
-    groups, else as many seeded ones. gate_tripped_share is over both signs of each split: how often gate better would
+    numbers for every case because trials of one number share a seed. Every split, up to as many as _most_splits tells,
+    else so many seeded ones. gate_tripped_share is over both signs of each split: how often gate better would
     have been met; how often not-worse or equivalent would not; without a gate, how often better or worse was claimed.
     Two whole runs differ about 1 / sqrt(2) as much as halves. Figures that cannot be had are None, with the reason.
 
@@ -407,7 +407,9 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
     for group, scores in zip(members, baseline, strict=True):
         for column, score in zip(columns, scores, strict=False):           # of uneven trials the first count
             column[group] += score.numerator * (unit // score.denominator)
-    splits, method = _splits(trials, min(200, max(10, 3_000_000 // (len(sizes) * trials))), seed)
+    low, high = score_range
+    steps = math.ceil((high - low) * unit * half * len(baseline))
+    splits, method = _splits(trials, _most_splits(len(sizes), trials, steps), seed)
     wanted = [limits.claim] if limits.claim else ["better", "worse"]
     differences, wrong = [], []
     for numbers in splits:
@@ -423,6 +425,21 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
                     "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences),
                     "gate_tripped_share": Fraction(sum(wrong), len(wrong)) if wrong else None,
                     "reason": None if wrong else f"groups: {len(sizes)}, too few for an interval to try a gate on"}
+
+
+def _most_splits(groups: int, trials: int, steps: int) -> int:
+    """Return how many splits may be tried: 200, fewer of many thousand groups, or where trying a gate takes long.
+
+    That takes long for 27 to 1,499 groups whose half runs can differ by many steps: such sign flips are neither counted
+    by halves nor inverted at a few points. It grows with what counting them would move, up to 4 million steps.
+
+    >>> _most_splits(44, 10, 220), _most_splits(80, 10, 4_000_000)      # pass or fail; scores of four decimals
+    (200, 4)
+    """
+    most = min(200, max(10, 3_000_000 // (groups * trials)))
+    if 26 < groups < 1500:
+        most = min(most, max(3, 120_000_000_000 // (groups ** 2 * min(steps, 4_000_000))))
+    return most
 
 
 def _splits(trials: int, limit: int, seed: int) -> tuple[list[tuple[Sequence[int], Sequence[int]]], str]:

@@ -454,6 +454,19 @@ class NoiseFloorTest(unittest.TestCase):
         self.assertEqual((first["splits"], first["method"]), (200, "200 splits, seed 1"))
         self.assertEqual(chance.noise_floor([[1] * 12] * 8, list(range(8)))["largest_difference"], 0)   # equal halves
 
+    def test_splits_are_fewer_where_a_gate_takes_long_to_try(self):
+        rng, limits = random.Random(16), decide.Limits(gate="better")
+        fine = [[Fraction(rng.randrange(10 ** 9), 10 ** 9) for _ in range(10)] for _ in range(80)]
+        rough = [[round(score) for score in case] for case in fine]
+        for scores, method in ((fine, f"4 splits, seed {intervals.SEED}"),          # 126 would take minutes
+                               (fine[:20], "every split"), (rough, "every split")):
+            self.assertEqual(chance.noise_floor(scores, list(range(len(scores))), limits)["method"], method)
+        narrow = chance.noise_floor([[0, 0]] * 30, list(range(30)), limits, (0, Fraction(1, 1000)))
+        self.assertEqual(narrow["largest_difference"], 0)                           # a range of less than one step
+        for groups, trials, steps, most in ((60, 10, 3 * 10 ** 14, 8), (1000, 10, 5000, 24), (10_000, 5, 20_000, 60),
+                                            (100_000, 5, 200_000, 10)):
+            self.assertEqual(chance._most_splits(groups, trials, steps), most)
+
     def test_airline_shows_what_its_own_halves_differ_by(self):
         found = chance.noise_floor(AIRLINE_SCORES, AIRLINE_GROUPS, decide.Limits(gate="better"))
         passes = [sum(case[t] for case in AIRLINE_SCORES) for t in range(4)]

@@ -275,16 +275,17 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     cases = [{number: (answer(b), answer(c)) for number, b, c in zip(*case, strict=True)}
              for case in zip(trial_numbers(pair.baseline), *(side.trials for side in pair.sides), strict=True)]
     numbers = sorted(set[int]().union(*cases))
-    if math.comb(len(numbers), 2) * math.prod(map(_agreeing, cases)) > ALIKE_BY_CHANCE:
-        return [[number] for number in numbers]
-
     columns = {number: tuple(case.get(number) for case in cases) for number in numbers}     # None where it is lacking
     if any(None in column for column in columns.values()):
-        return grouped(numbers, lambda number, group: all(_agree(columns[number], columns[other]) for other in group))
-    same: dict[tuple[Any, ...], list[int]] = {}            # thousands of trials cannot be held against each other
-    for number, column in columns.items():
-        same.setdefault(column, []).append(number)
-    return list(same.values())
+        groups = grouped(numbers, lambda number, group: all(_agree(columns[number], columns[other]) for other in group))
+    else:
+        same: dict[tuple[Any, ...], list[int]] = {}        # thousands of trials cannot be held against each other
+        for number, column in columns.items():
+            same.setdefault(column, []).append(number)
+        groups = list(same.values())
+    if len(groups) < len(numbers) and math.comb(len(numbers), 2) * math.prod(map(_agreeing, cases)) > ALIKE_BY_CHANCE:
+        return [[number] for number in numbers]
+    return groups
 
 
 def _agree(one: Sequence[Any], other: Sequence[Any]) -> bool:

@@ -100,9 +100,10 @@ def _row(row: object, score_range: tuple[Score, Score]) -> Row:
 def _name(row: dict[str, Any], field: str) -> str:
     """Return the text of a field that every row has, exactly."""
     value = row.get(field)
-    if not isinstance(value, str) or not value.strip():
+    text = _text(value, field) if isinstance(value, str) else ""
+    if not text:
         raise RunError(f"{field} {value!r:.60} is no name; name the case and the system, as convert.py table does")
-    return _text(value, field)
+    return text
 
 
 def _text(value: object, what: str) -> str:
@@ -110,14 +111,16 @@ def _text(value: object, what: str) -> str:
 
     Raises RunError for other values, UnicodeEncodeError for a text that no file can carry.
     """
+    if value is None:
+        return ""
     if isinstance(value, str):
         value.encode()
         return value if value.strip() else ""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)  # as RFC 8785 has it: a table with gaps makes 2024.0 of 2024, and one number is one slice
-    if not isinstance(value, (bool, int, float, type(None))):
+    if not isinstance(value, (bool, int, float)):
         raise RunError(f"{what} {value!r:.60} is not text, a number, true or false; correct the line")
-    return "" if value is None else json.dumps(value)
+    return json.dumps(value)
 
 
 def _reason(error: object) -> str | None:
@@ -191,7 +194,13 @@ def _tags(tags: object) -> tuple[tuple[str, str], ...] | None:
         return None
     if not isinstance(tags, dict):
         raise RunError(f'tags {tags!r:.60} is not an object; write {{"tag": "value"}}')
-    pairs = {(_text(tag, "tag").strip(), _text(value, "tag value").strip()) for tag, values in tags.items()
+    all_text = set(map(type, tags.values())) <= {str}  # of others 1 and true would be one key of the cache
+    return (_tag_pairs if all_text else _tag_pairs.__wrapped__)(tuple(tags.items()))
+
+
+@functools.lru_cache(maxsize=4096)  # the rows of a case repeat its tags
+def _tag_pairs(tags: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, str], ...]:
+    pairs = {(_text(tag, "tag").strip(), _text(value, "tag value").strip()) for tag, values in tags
              for value in (values if isinstance(values, list) else [values])}
     return tuple(sorted((tag, value) for tag, value in pairs if tag and value))
 

@@ -438,6 +438,8 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
         raise error(f"{where}: not an object; correct the file")
     for field, wanted in fields.items():
         item, kind = value.get(field), TABLE if isinstance(wanted, dict) else wanted
+        if type(item) is wanted:  # most are, and are passed over soonest
+            continue
         if isinstance(item, bool) or not isinstance(item, kind):
             words = " or ".join(_WORDS[one] for one in (kind if isinstance(kind, tuple) else (kind,)))
             reason = f"is {item!r:.60}, not {words}" if field in value else "is missing"

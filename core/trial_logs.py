@@ -194,7 +194,7 @@ def _tags(tags: object) -> tuple[tuple[str, str], ...] | None:
         return None
     if not isinstance(tags, dict):
         raise RunError(f'tags {tags!r:.60} is not an object; write {{"tag": "value"}}')
-    all_text = set(map(type, tags.values())) <= {str}  # of others 1 and true would be one key of the cache
+    all_text = set(map(type, tags.values())) <= {str, type(None)}  # 1 and true would be one key of the cache
     return (_tag_pairs if all_text else _tag_pairs.__wrapped__)(tuple(tags.items()))
 
 

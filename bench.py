@@ -281,7 +281,8 @@ class Recorder:
                 raise RunError(f"{what}: {error}") from None
             except Unavailable as error:
                 if len(reasons) == self.args.retries or first and error.absent:
-                    raise RunError(f"{what}: {error}, after {len(reasons)} retries; see to the server") from None
+                    raise RunError(f"{what}: {error}, after {len(reasons)} retries; start the server, "
+                                   "or wait for it") from None
                 reasons.append(str(error))
                 self.progress.retried(str(error))
                 asked = min(error.retry_after_s or 0, LONGEST_PAUSE_S)

@@ -522,7 +522,7 @@ class PauseTest(unittest.TestCase):
             {"number": 0}, {"number": 1, "retries": 2, "retried_after": ["503 busy"] * 2}, {"number": 2}])
 
     def test_spent_retries_are_reported(self):
-        with self.assertRaisesRegex(RunError, "^case c: 503 busy, after 2 retries; see to the server$"):
+        with self.assertRaisesRegex(RunError, "^case c: 503 busy, after 2 retries; start the server, or wait for it$"):
             self.patient(3, 2)
 
     def test_the_first_and_the_last_look_at_the_server_are_tried_again(self):

@@ -36,8 +36,8 @@ KEYS = (
 )
 # Zip, Zstandard, bzip2, xz, Parquet, SQLite.
 PACKED = (b"PK\3\4", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"PAR1", b"SQLite format 3")
-TABLE = ("read it with python3 convert.py table {path} --case COLUMN --score COLUMN > trials.jsonl, or make a case set "
-         "of it with python3 convert.py cases")
+TABLE_ADVICE = ("read it with python3 convert.py table {path} --case COLUMN --score COLUMN > trials.jsonl, or make a "
+                "case set of it with python3 convert.py cases")
 BETWEEN = re.compile(r"[\s:,]*")  # a key and its value, and two of these
 DECODER = json.JSONDecoder(strict=False)
 
@@ -63,7 +63,7 @@ def by_keys(keys: Collection[str]) -> tuple[str, str]:
             return kind, advice
     if keys and next(iter(keys)).endswith((".eval", ".json")):
         return "Inspect's list of logs", "give the logs beside it to convert.py inspect"
-    return "JSON of another kind", TABLE
+    return "JSON of another kind", TABLE_ADVICE
 
 
 def describe(data: bytes, path: str) -> tuple[str, str]:
@@ -82,5 +82,5 @@ def describe(data: bytes, path: str) -> tuple[str, str]:
     elif text.startswith(("{", "[")):
         kind, advice = by_keys(outermost_keys(text))
     elif line.isprintable() and re.search("[,;|]", line):
-        kind, advice = "a table", TABLE
+        kind, advice = "a table", TABLE_ADVICE
     return kind, advice.replace("{path}", shlex.quote(path))

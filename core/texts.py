@@ -16,11 +16,10 @@ import zlib
 from collections.abc import Collection, Iterator
 from typing import Any, TextIO
 
-from core.files import RunError, decode, json_reason, open_input, read_bytes
+from core.files import MOST_BYTES, RunError, decode, json_reason, open_input, read_bytes
 from core.kinds import HEAD
 
 CHUNK = 1 << 16  # characters that are read at once
-LARGEST = 1 << 31  # bytes that a packed file may hold where it must be held whole
 LENIENT = json.JSONDecoder()  # reads NaN, which other tools write for "not scored"; it is never passed on
 SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -31,11 +30,11 @@ def unpacked(data: bytes, path: str) -> bytes:
         return data
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            held = file.read(LARGEST + 1)
+            held = file.read(MOST_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise RunError(f"{path}: damaged ({error}); pack the file again") from None
-    if len(held) > LARGEST:
-        raise RunError(f"{path} holds more than {LARGEST} bytes; give it in parts")
+    if len(held) > MOST_BYTES:
+        raise RunError(f"{path} holds more than {MOST_BYTES} bytes; give it in parts")
     return held
 
 

@@ -17,8 +17,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from core.files import NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, parse_json
-from core.texts import LARGEST, LENIENT, Json, head
+from core.files import MOST_BYTES, NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, parse_json
+from core.texts import LENIENT, Json, head
 from core.trials import kept_text
 from importers.rows import (
     Rows, Sample, amount, choose, first_words, items, opened_log, pick, score_of, table, text_of, versioned)
@@ -31,7 +31,7 @@ VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "no": 0}
 HELD: dict[type, str] = {str: "text", list: "lists", dict: "objects"}  # what a score may hold that is no number
 NEEDED = {"id": (TEXT, WHOLE), "epoch": WHOLE, "scores": (TABLE, NULL), "metadata": (TABLE, NULL)}  # of a sample
-MOST_BYTES = 2**28  # of one member of a zip
+MOST_HELD = 2**28  # of one member of a zip
 ZSTANDARD = 93  # a zip's number for the compression that newer versions of Inspect use
 
 
@@ -196,7 +196,7 @@ def read_log(path: str) -> Iterator[tuple[str, Any]]:
 def zip_entries(path: str, file: BinaryIO) -> Iterator[tuple[str, Any]]:
     try:
         packed = isinstance(getattr(file, "raw", None), gzip.GzipFile)  # in which going to and fro takes long
-        archive = zipfile.ZipFile(io.BytesIO(file.read(LARGEST)) if packed else file)
+        archive = zipfile.ZipFile(io.BytesIO(file.read(MOST_BYTES)) if packed else file)
     except Exception:  # zipfile and what it calls have a dozen kinds of exception for bytes that are no zip
         raise RunError(f"{path}: not a whole zip; copy the log again") from None
     members = {info.filename: info for info in archive.infolist()}  # of one name the last counts, as for Inspect
@@ -233,10 +233,10 @@ def parse(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Any:
 def unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> bytes:
     """Return a member's bytes, of the length and checksum that the archive gives.
 
-    Raises RunError for a damaged one, and for one that holds more than MOST_BYTES, whatever it says that it holds.
+    Raises RunError for a damaged one, and for one that holds more than MOST_HELD, whatever it says that it holds.
     """
-    if info.file_size > MOST_BYTES:
-        raise RunError(f"{where}: {info.file_size} bytes, more than the {MOST_BYTES} that are read; copy the log again")
+    if info.file_size > MOST_HELD:
+        raise RunError(f"{where}: {info.file_size} bytes, more than the {MOST_HELD} that are read; copy the log again")
     try:
         if info.compress_type == ZSTANDARD and not hasattr(zipfile, "zstd"):  # before Python 3.14
             packed = copy.copy(info)

@@ -112,7 +112,7 @@ class OpenedTest(unittest.TestCase):
     def test_what_is_held_whole_is_bounded(self):
         self.assertEqual(texts.unpacked(b"plain", "f"), b"plain")
         self.assertEqual(texts.unpacked(gzip.compress(b"x" * 100), "f"), b"x" * 100)
-        with mock.patch.object(texts, "LARGEST", 99), self.assertRaisesRegex(RunError, "f holds more than 99 bytes"):
+        with mock.patch.object(texts, "MOST_BYTES", 99), self.assertRaisesRegex(RunError, "f holds more than 99 bytes"):
             texts.unpacked(gzip.compress(b"x" * 100), "f")
 
 

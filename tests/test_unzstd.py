@@ -116,7 +116,7 @@ class ZstandardTest(unittest.TestCase):
                                     (zipfile.ZIP_BZIP2, 500, "damaged"), (inspect_ai.ZSTANDARD, 500, "damaged")):
             with zipfile.ZipFile(path, "w") as archive:
                 archive.writestr("a.json", " " * 2000, kind if kind != inspect_ai.ZSTANDARD else zipfile.ZIP_STORED)
-            with zipfile.ZipFile(path) as archive, mock.patch.object(inspect_ai, "MOST_BYTES", 1000):
+            with zipfile.ZipFile(path) as archive, mock.patch.object(inspect_ai, "MOST_HELD", 1000):
                 [info] = archive.infolist()
                 info.compress_type, info.file_size = kind, claimed or info.file_size
                 with self.subTest(kind=kind, claimed=claimed), self.assertRaisesRegex(RunError, says):

@@ -19,7 +19,6 @@ if sys.version_info < (3, 11):
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -34,10 +33,10 @@ def sources_to_find(sd: float, gap: float) -> int:
     >>> sources_to_find(0.15, 0.05)
     73
     """
-    shares = 0.975, decide.POWER
-    z_sum = sum(map(decide.NORMAL.inv_cdf, shares))
-    count = max(2, math.ceil((z_sum * sd / gap) ** 2))  # t is never below z
-    while (sum(decide.t_quantile(share, count - 1) for share in shares) * sd / gap) ** 2 > count:
+    alpha = decide.Limits().alpha
+    z_sum = sum(decide.NORMAL.inv_cdf(float(share)) for share in (1 - alpha, decide.POWER))
+    count = max(2, intervals.required_pairs(sd, gap, z_sum))  # t is never below z
+    while (decide.reach(alpha, count) * sd / gap) ** 2 > count:
         count += 1
     return count
 

@@ -359,7 +359,7 @@ def _t_share(angle: float, df: int) -> float:
     return (1 + ((angle + within) * 2 / math.pi if odd else within)) / 2
 
 
-def _reach(alpha: Number, groups: int) -> float:
+def reach(alpha: Number, groups: int) -> float:
     """Return how many standard errors a difference lies from a limit that so many groups tell it from with POWER."""
     return sum(t_quantile(float(share), groups - 1) for share in (1 - alpha, POWER))
 
@@ -390,7 +390,7 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
             break
     if claim != verdict and gap > 0 and len(seen.groups) > 1:
         variance = cluster_variance(seen.groups, seen.unit) * len(seen.groups)
-        needed = _whole(variance * Fraction(_reach(demands[0][2], len(seen.groups))) ** 2 / gap ** 2)
+        needed = _whole(variance * Fraction(reach(demands[0][2], len(seen.groups))) ** 2 / gap ** 2)
         safe = _sources_needed(claim, seen, limits) if claim in SAFETY else None
         found["groups_needed"] = max(needed, limits.sources, len(seen.groups) + 1, safe or 0)
     return found
@@ -439,6 +439,13 @@ def _whole(value: Number) -> int:
 
 # === Where does the noise come from, and what to record next? ===
 
+class _Way(NamedTuple):
+    """One thing to record more of."""
+    now: float                     # how many there are; of trials a case the harmonic mean
+    fewest: int                    # to ask for
+    staying: float                 # the part of the variance of the mean difference that stays however many there are
+
+
 def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha: Number = Fraction(1, 40),
              target: Number | None = None) -> Record:
     """Return "variance", "half_width", "plan" (None without a target half-width) and "detectable_difference".
@@ -468,10 +475,10 @@ def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha:
     widths |= {name: Z_95 * math.sqrt(square) for name, square in squares.items()}
     return {"variance": variance, "half_width": widths | {"reason": variance["reason"]},
             "plan": None if target is None else _plan(target, variance, whole, ways),
-            "detectable_difference": math.sqrt(whole) * _reach(alpha, len(diffs.groups())) if squares else None}
+            "detectable_difference": math.sqrt(whole) * reach(alpha, len(diffs.groups())) if squares else None}
 
 
-def _plan(target: Number, variance: Record, whole: float, ways: "dict[str, _Way]") -> Record:
+def _plan(target: Number, variance: Record, whole: float, ways: dict[str, _Way]) -> Record:
     """Return how many sources, cases or trials bring the variance of the mean difference, whole, down to the target."""
     needed, reasons = dict[str, int](), [variance["reason"]] if variance["reason"] else []
     for name, way in ways.items():
@@ -482,13 +489,6 @@ def _plan(target: Number, variance: Record, whole: float, ways: "dict[str, _Way]
             reasons.append(f"endless {name} alone leave {text(Z_95 * math.sqrt(way.staying))}")
     return {"half_width": target, "source_groups": needed.get("source_groups"), "cases": needed.get("cases"),
             "trials": needed.get("trials"), "reason": "; ".join(reasons) or None}
-
-
-class _Way(NamedTuple):
-    """One thing to record more of."""
-    now: float                     # how many there are; of trials a case the harmonic mean
-    fewest: int                    # to ask for
-    staying: float                 # the part of the variance of the mean difference that stays however many there are
 
 
 def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tuple[Record, float, dict[str, _Way]]:

@@ -226,7 +226,7 @@ def _md(text: object) -> str:
 
 
 def _md_table(table: Table, most: int) -> list[str]:
-    """Return the lines of a table of at most so many rows; one of texts becomes a list."""
+    """Return the lines of a table of at most so many rows, and of the names that it folds away."""
     rows, lines = shortened(table.rows, most), list[str]()
     if rows:
         heads, *cells = fitting(table.columns, [row.cells for row in rows], MARKDOWN_WIDTH)

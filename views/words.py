@@ -285,6 +285,13 @@ class Words:
         """Return a side's name and version."""
         return joined(*(str(self.all[side].get(key) or "")[:60] for key in ("name", "version")), by=" ") or side
 
+    def subject(self) -> str:
+        """Return what was compared: cases, sources, trials."""
+        sources = self.unit == "source" and self.units is not None and count_of(self.units, "source")
+        trials = f"{count_of(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
+        name = (self.all["case_set"]["name"] or "trial logs")[:120]
+        return joined(f"{count_of(self.overall['cases'], 'case')} of {name}", sources, trials, by=", ")
+
     # --- the verdict ---
 
     def lead(self) -> Iterator[str]:
@@ -525,14 +532,11 @@ class Words:
             ("next", "What to record next", list(self.plans())),
             ("contrast", "Other intervals, for contrast", list(self.contrast())),
             ("measured", "How it was measured", list(self.recipe()))]
-        sources = self.unit == "source" and self.units is not None and count_of(self.units, "source")
-        trials = f"{count_of(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
-        name = (self.all["case_set"]["name"] or "trial logs")[:120]
         return Story(
-            title=f"{self.side('baseline')} against {self.side('candidate')}",
-            subject=joined(f"{count_of(self.overall['cases'], 'case')} of {name}", sources, trials, by=", "),
+            title=f"{self.side('baseline')} against {self.side('candidate')}", subject=self.subject(),
             verdict=self.verdict, gate=self.gate(), lead=list(self.lead()), edges=self.edges,
             sections=[section for section in sections if section[2]])
+
 
 # === Several candidates of one baseline ===
 
@@ -566,7 +570,7 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     heads = ["Candidate", "verdict", "~cases", "#difference", "#interval",
              *(f"#{name.partition('_')[0]}" for name in measures), "~unsteady"]
     return Story(
-        title=f"{first.side('baseline')} against {len(every)} candidates", subject=first.story().subject,
+        title=f"{first.side('baseline')} against {len(every)} candidates", subject=first.subject(),
         verdict=f"{len(every)} candidates", gate="",
         lead=[f"The baseline scores {first.plain(first.overall['baseline'])}."],
         edges=first.edges if all(words.edges == first.edges for words in every) else (),

@@ -496,7 +496,7 @@ class CommandTest(unittest.TestCase):
     def test_a_case_of_one_side_pairs_no_trials(self):
         log = self.rows(("old", "a", 0, 1, {}), ("old", "b", 0, 1, {}), ("new", "a", 0, 1, {}))
         self.command("old", "new", "--trials", log, "--missing", "zero", "--out", self.path("c.json"))
-        self.assertEqual(files.read_json(self.path("c.json"))["trial_pairs_reason"], "case 'b' stands on one side only")
+        self.assertEqual(files.read_json(self.path("c.json"))["trial_pairs_reason"], "case 'b' is on one side only")
 
     def test_an_input_is_never_written_over(self):
         log = self.simple_log()

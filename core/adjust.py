@@ -62,8 +62,9 @@ def adjusted_p_values(slices: Sequence[Sequence[int]],
     ordered = sorted(largest)
     for column, cases in zip(slices, sizes, strict=True):
         observed = sum(column) ** 2 / (_squares(column) or 1)
-        reached = count - bisect_left(ordered, observed), _least_reached(column, cases, largest, second)
-        found.append((Fraction(reached[0] + drawn, count + drawn), Fraction(min(reached) + drawn, count + drawn)))
+        reached = count - bisect_left(ordered, observed)
+        least = min(reached, _least_reached(column, cases, largest, second))
+        found.append((Fraction(reached + drawn, count + drawn), Fraction(least + drawn, count + drawn)))
     return found, f"sampled, {count} sign patterns, seed {SEED}" if drawn else f"exact, {2 ** n} sign patterns"
 
 

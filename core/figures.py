@@ -31,7 +31,7 @@ MOST_DRAWN = 5000  # trials of one side up to which the seeded intervals are dra
 SIGNIFICANT = frozenset((
     "p_value", "adjusted_p_value", "smallest_adjusted_p_value", "by_chance", "between_sources", "between_cases",
     "sampling", "standard_error_case", "standard_error_source", "cost_usd"))
-# What was declared stands as it was given.
+# What was declared is shown as it was given.
 DECLARED = frozenset(("min_gain", "margin", "score_range", "alpha", "level", "equivalence_level", "half_width"))
 
 

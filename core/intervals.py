@@ -56,8 +56,8 @@ SOLVED_STEPS = 1 << 16       # from the smallest to the largest mean
 ROUGHLY = 16, 4, 1           # times as roughly, one after the other, until an end stays where it is
 BLUR = 1.5e-5                # noise that inversion may add to a mean, of the largest difference of means
 FLIP_BLUR = 1e-4             # and to the sum of sign flips, of half the sum of all sizes
-NO_BLUR = 2                  # steps of a grid; noise of less takes longer than none,
-FEW_NODES = 10_000           # and where so few points are asked there is none
+NO_BLUR = 2                  # steps of a grid: noise of less takes longer than none
+FEW_NODES = 10_000           # points, up to which no noise is added
 NEGLIGIBLE = 1e-13           # of a characteristic function: what is below is left out
 SMALLEST_TAIL = 1e-7         # below, an inverted tail is replaced by an upper bound
 

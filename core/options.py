@@ -18,7 +18,7 @@ from core.intervals import SEED
 from core.trial_logs import Reading, score_bound
 from core.trials import Score
 
-# The options of the command line that a comparison depends on, with what stands there where they are left out.
+# The options of the command line that a comparison depends on, with their values where they are left out.
 DEFAULTS: dict[str, Any] = {
     "min_gain": "0", "margin": "0", "gate": None, "must_pass": [], "look": None, "among": None, "plan": None,
     "missing": "refuse", "seed": str(SEED), "score_range": ["0", "1"], "skip_broken_lines": False, "tags": [],

@@ -381,7 +381,7 @@ def unpaired_reason(pair: Pair) -> str | None:
         if left == right and None not in left:
             continue
         if any(trial.reason == ABSENT for trials in sides for trial in trials):
-            return f"case {case.id!r:.60} stands on one side only"
+            return f"case {case.id!r:.60} is on one side only"
         if left != right:
             return f"case {case.id!r:.60} has seeds {listed(left)} and {listed(right)} (baseline and candidate)"
     return None

@@ -191,6 +191,13 @@ class ExactIntervalTest(unittest.TestCase):
     def assert_ends(self, numerators, expected, level=0.95, unit=1):
         self.assertEqual(exact_interval(numerators, unit, level).interval, expected)
 
+    def test_numerators_beyond_any_float_end_where_smaller_ones_do(self):
+        small = [3, 1, 0, 2, 7, 5, 4, 1]
+        low, high = exact_interval(small, 1).interval
+        found = exact_interval([k * 10**40 + 1 for k in small], 1)
+        self.assertEqual(found.interval, (low * 10**40 + 1, high * 10**40 + 1))
+        self.assertTrue(found.exact)
+
     def test_three_cases_every_draw_by_hand(self):
         # [0, 1, 5] drawn three times, all 27 draws by their sum: 0 once, 1 and 2 three times each, 3 once, 5 three
         # times, 6 six times, 7, 10 and 11 three times each, 15 once.

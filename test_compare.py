@@ -13,13 +13,12 @@ from unittest import mock
 
 import compare
 from core import figures
-from core import files
 import harness
 from core import intervals
 from core import options
 from core import trials
 from core.decide import Limits
-from tests.test_harness import run_here
+from tests.test_harness import read_json, run_here
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PASSING = harness.Task("outcomes", "0" * 64, {"passes": ("1", lambda expected, output: expected == output)},
@@ -54,8 +53,8 @@ def run(cases, outcomes, name="system"):
 
 def published():
     """Return the published comparison, and case set and runs of the outcomes reconstructed from it."""
-    saved = files.read_json(here("tests", "data", "published-comparison.json"))
-    rows = files.read_json(here("tests", "data", "published-outcomes.json"))["cases"]
+    saved = read_json(here("tests", "data", "published-comparison.json"))
+    rows = read_json(here("tests", "data", "published-outcomes.json"))["cases"]
     cases = case_set({row["case_id"]: {tag: row[tag] for tag in ("source", "variant", "language")} for row in rows},
                      saved["case_set"]["sha256"])._replace(name=saved["case_set"]["name"])
     runs = [run(cases, {row["case_id"]: row[version] for row in rows}) for version in ("v1", "v2")]
@@ -152,7 +151,7 @@ class RecordedTest(unittest.TestCase):
                 runs.append(fresh)
                 self.assertEqual(without_description(fresh), without_description(saved))
             fresh = compare.compare(*runs, cases)
-            saved = files.read_json(here("runs", f"{result}.json"))
+            saved = read_json(here("runs", f"{result}.json"))
             for comparison in (fresh, saved):
                 comparison.pop("tool_version")
             self.assertEqual(json.loads(compare.format_json(fresh)), saved)
@@ -358,7 +357,7 @@ class CommandTest(unittest.TestCase):
             here("runs", "qwen-coder-v1.json"), here("runs", "qwen-coder-v2.json"), "--cases",
             here("cases-robustness.json"), *(part for flag, name in zip(("--out", "--html", "--markdown"), names)
                                              for part in (flag, self.path(name))))
-        saved = files.read_json(self.path("comparison.json"))
+        saved = read_json(self.path("comparison.json"))
         self.assertEqual((status, stdout), (0, compare.format_line(saved) + "\n"))
         self.assertRegex(stdout, r"\Adifference [+-]\d\.\d{4} \(95% interval [+-]\d\.\d{4} to [+-]\d\.\d{4}\) over 44 "
                                  r"cases; better \d+, worse \d+, same \d+\n\Z")
@@ -399,7 +398,7 @@ class CommandTest(unittest.TestCase):
                 (config, f"c{i}", 0, 1, {"cluster": f"s{i}"}) for config in ("old", "new") for i in range(8)))
             found = self.command("old", "new", "--trials", log, "--gate", gate, "--margin", "0.1", "--out", out)
             self.assertEqual(found[0], status, (gain, gate))
-            decision = files.read_json(out)["decision"]
+            decision = read_json(out)["decision"]
             self.assertEqual((decision["gate_met"], decision["gate_contradicted"]), (status == 0, status == 3))
             self.assertTrue(found[1].startswith("difference "))
             verdict, said = found[2].split("\n")[:2]
@@ -439,7 +438,7 @@ class CommandTest(unittest.TestCase):
     def test_options_stand_in_the_comparison_as_they_were_given(self):
         self.command("old", "new", "--trials", self.simple_log(), "--margin", "0.00001", "--min-gain", "1e-6", "--plan",
                      "0.123456789", "--among", "3", "--seed", "7", "--out", self.path("c.json"))
-        found = files.read_json(self.path("c.json"))
+        found = read_json(self.path("c.json"))
         self.assertEqual(found["options"], dict(options.DEFAULTS, margin="0.00001", min_gain="1e-6", plan="0.123456789",
                                                 among="3", seed="7"))
         self.assertEqual((found["decision"]["margin"], found["decision"]["min_gain"], found["plan"]["half_width"]),
@@ -463,7 +462,7 @@ class CommandTest(unittest.TestCase):
         found = []
         for seed in ("0", "7"):
             self.command("old", "new", "--trials", log, "--seed", seed, "--margin", "0.1", "--out", self.path("c.json"))
-            found.append(files.read_json(self.path("c.json")))
+            found.append(read_json(self.path("c.json")))
             self.assertEqual(found[-1]["overall"]["interval_method"], f"sampled, 2000 resamples, seed {seed}")
         self.assertNotEqual(*(part["overall"]["interval_95"] for part in found))
         for key in ("decision", "adjusted_method"):
@@ -483,7 +482,7 @@ class CommandTest(unittest.TestCase):
                 (config, f"c{i}", seed, (i * seed + (config == "new")) % 3 % 2, {"tags": {"t": "ab"[i % 2]}})
                 for config in ("old", "new") for i in range(cases) for seed in range(5)))
             self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
-            found = files.read_json(self.path("c.json"))
+            found = read_json(self.path("c.json"))
             for part in (found["overall"], *found["slices"]["t"].values()):
                 self.assertEqual(part["interval_method"].startswith("sampled"), drawn)
                 self.assertEqual(part["interval_method"] == part["exact_method"], not drawn)
@@ -496,7 +495,7 @@ class CommandTest(unittest.TestCase):
     def test_a_case_of_one_side_pairs_no_trials(self):
         log = self.rows(("old", "a", 0, 1, {}), ("old", "b", 0, 1, {}), ("new", "a", 0, 1, {}))
         self.command("old", "new", "--trials", log, "--missing", "zero", "--out", self.path("c.json"))
-        self.assertEqual(files.read_json(self.path("c.json"))["trial_pairs_reason"], "case 'b' is on one side only")
+        self.assertEqual(read_json(self.path("c.json"))["trial_pairs_reason"], "case 'b' is on one side only")
 
     def test_an_input_is_never_written_over(self):
         log = self.simple_log()
@@ -565,7 +564,7 @@ class CommandTest(unittest.TestCase):
     def test_a_check_names_the_first_key_that_differs_and_refuses_what_it_cannot_compare(self):
         log, saved = self.simple_log(), self.path("c.json")
         self.command("old", "new", "--trials", log, "--out", saved)
-        good = files.read_json(saved)
+        good = read_json(saved)
         self.save("c.json", json.dumps(good | {"tool_version": "9"}))
         self.assertEqual(self.command("old", "new", "--trials", log, "--check", saved)[0], 0)
         overall, cases = good["overall"], good["cases"]
@@ -641,7 +640,7 @@ class CommandTest(unittest.TestCase):
         for draw in (lambda: rng.randrange(11) / 10, rng.random):
             log = self.rows(*((config, i, 0, draw(), {}) for config in ("old", "new") for i in range(8)))
             self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
-            overall = files.read_json(self.path("c.json"))["overall"]
+            overall = read_json(self.path("c.json"))["overall"]
             for low, high in (overall["exact_interval_95"], overall["source_cluster_interval_95"],
                               overall["source_sign_flip"]["interval_95"]):
                 self.assertLess(low, high)
@@ -670,7 +669,7 @@ class CommandTest(unittest.TestCase):
     def compared(self, log, *options):
         """Return (status, stderr, comparison) of old against new."""
         status, _, stderr = self.command("old", "new", "--trials", log, "--out", self.path("c.json"), *options)
-        return status, stderr, files.read_json(self.path("c.json"))
+        return status, stderr, read_json(self.path("c.json"))
 
     def test_rounding_noise_of_binary_floats_is_no_difference(self):
         log = self.rows(*((config, f"c{i}", 0, 0.3 if config == "old" or i % 2 else 0.1 + 0.2, {"cluster": f"s{i}"})
@@ -689,7 +688,7 @@ class CommandTest(unittest.TestCase):
             del found["logs"]                              # another order, another file
         self.assertEqual(first, again)
         self.command("new", "old", "--trials", self.rows(*rows), "--out", self.path("c.json"))
-        low, high = files.read_json(self.path("c.json"))["overall"]["interval_95"]
+        low, high = read_json(self.path("c.json"))["overall"]["interval_95"]
         self.assertEqual(first["overall"]["interval_95"], [-high, -low])
 
     def test_no_claim_holds_on_survivors_alone(self):
@@ -734,12 +733,12 @@ class CommandTest(unittest.TestCase):
         self.assertGreater(found["slices"]["topic"]["t1"]["these_cases"]["adjusted_p_value"], 0.01)
 
     def test_one_system_under_other_seeds_reads_nowhere_as_a_loss(self):
-        rows = files.read_json(here("tests", "data", "same-system-other-seeds.json"))["cases"]
+        rows = read_json(here("tests", "data", "same-system-other-seeds.json"))["cases"]
         log = self.rows(*((config, case_id, 1001 + t, int(passed), {"cluster": row["source"], "tags": {
             tag: row[tag] for tag in ("language", "variant")}}) for config, seeds in (("old", "seeds1to5"), (
                 "new", "seeds6to10")) for case_id, row in rows.items() for t, passed in enumerate(row[seeds])))
         status, stdout, stderr = self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
-        found = files.read_json(self.path("c.json"))
+        found = read_json(self.path("c.json"))
         self.assertLess(found["overall"]["interval_95"][1], 0)         # the contract's first line, and its keys
         self.assertEqual(found["decision"]["claims"], [])
         self.assertTrue(found["shared_luck"]["withheld"])
@@ -792,7 +791,7 @@ class CommandTest(unittest.TestCase):
                                               self.path("c.json"))
         self.assertIn("difference -0.000024 (95% interval -0.0000", stdout)
         self.assertIn("verdict: worse; by source -0.0000", stderr)
-        self.assertEqual(files.read_json(self.path("c.json"))["overall"]["difference"], -0.000024)
+        self.assertEqual(read_json(self.path("c.json"))["overall"]["difference"], -0.000024)
 
     def test_latency_under_another_load_has_no_interval(self):
         cases = case_set({f"c{i}": {"source": f"s{i}"} for i in range(8)})
@@ -826,7 +825,7 @@ class CommandTest(unittest.TestCase):
         log = self.rows(("old", "easy", 0, 1, {}), ("old", "hard", 0, 0, {}), ("old", "hard", 1, 0, {}),
                         ("new", "easy", 5, 1, {}), *(("new", "hard", seed, 0, {}) for seed in range(5)))
         status, _, _ = self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
-        found = files.read_json(self.path("c.json"))
+        found = read_json(self.path("c.json"))
         self.assertEqual((status, found["overall"]["difference"]), (0, 0.0))  # pooled trials would say -0.1667
         self.assertIsNone(found["trial_pairs"])
         self.assertIn("seeds", found["trial_pairs_reason"])
@@ -854,14 +853,14 @@ class CommandTest(unittest.TestCase):
             ("new", case, 0, 1, {"cost_usd": after / 1000}))))
         self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
         # differences 1, 3, 2 thousandths: mean 2, standard error 1 / sqrt(3), times t with 2 degrees 4.3027: 2.4841
-        self.assertEqual(files.read_json(self.path("c.json"))["measures"], {"cost_usd": {
+        self.assertEqual(read_json(self.path("c.json"))["measures"], {"cost_usd": {
             "cases": 3, "baseline": 0.001, "candidate": 0.003, "difference": 0.002,
             "interval_95": [-0.0004841, 0.004484], "reason": None}})
 
     def test_the_cost_of_one_source_has_no_interval(self):
         log = self.rows(("old", "a", 0, 1, {"cost_usd": 1}), ("new", "a", 0, 1, {"cost_usd": 3}))
         self.command("old", "new", "--trials", log, "--out", self.path("c.json"))
-        found = files.read_json(self.path("c.json"))["measures"]["cost_usd"]
+        found = read_json(self.path("c.json"))["measures"]["cost_usd"]
         self.assertEqual((found["difference"], found["interval_95"]), (2.0, None))
 
 

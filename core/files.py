@@ -1,7 +1,7 @@
 """How is a file read so that nothing odd slips in, and written so that nothing is lost? And command-line behaviour.
 
-    $ python3 -c "from core import files; print(files.read_json('runs/comparison.json')['comparison_version'])"
-    2
+    $ python3 -c "from core import files; print(files.parse_json('[1, 2]', 'here'), files.stream_of('/dev/stderr'))"
+    [1, 2] 2
 
 Strict JSON in, whole files out, and the two errors that become one `error:` line and exit status 1; every other
 exception is a bug and keeps its traceback.
@@ -143,11 +143,6 @@ def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception
     if there != kind:
         raise refusal(path, kind, advice, data, error)
     return value
-
-
-def read_json(path: str) -> Any:
-    """Return the value of a JSON file; raise RunError where it is not one."""
-    return parse_json(decode(read_bytes(path), path), path)
 
 
 def json_line(value: Any) -> str:

@@ -26,6 +26,7 @@ import report
 from views import page, text as text_view, words as wording
 from views.text import MARKDOWN_LIMIT, clip, columns, story_markdown, story_text, terminal_settings
 from views.words import KEYS, SIDES, Words, scale_of, sheet, whole
+from tests.test_harness import read_json
 
 # (id, source, language, baseline, candidate): 1 pass, 0 fail, None incomplete
 CASES = [("late", "late", "en", (1, 1, 1), (1, 1, 1)),
@@ -838,7 +839,7 @@ class CommandTest(unittest.TestCase):
         self.assertTrue(os.path.getsize(self.path("page.md")))
 
     def test_several_comparisons_make_one_sheet(self):
-        other = self.save("other.json", files.read_json(self.comparison) | {
+        other = self.save("other.json", read_json(self.comparison) | {
             "candidate": {"name": "told", "version": "v9"}})
         status, out, err = self.run_main(self.comparison, other, "--pages", "a.html", "b.html", "--html",
                                          self.path("sheet.html"), "--markdown", self.path("sheet.md"), "--table")
@@ -858,7 +859,7 @@ class CommandTest(unittest.TestCase):
         cases = [row | {"case_id": None} for row in sample()["cases"]]
         nameless = self.save("nameless.json", sample() | {"cases": cases})
         script = self.save("forged.json", sample() | {"overall": sample()["overall"] | {"better": SCRIPT}})
-        logs = self.save("logs.json", files.read_json(self.comparison) | {"logs": {"baseline": [], "candidate": [
+        logs = self.save("logs.json", read_json(self.comparison) | {"logs": {"baseline": [], "candidate": [
             {"name": "v1.jsonl", "sha256": "2" * 64}]}})
         written = self.path("page.html")
         runs = ("--cases", self.cases, "--html", written, "--runs")

@@ -110,7 +110,6 @@ def overall_figures(data: Data, stream: IndexStream | None) -> Record:
         "trial_level_method": trial_level and trial_level.method, "trial_level_reason": data.unpaired,
         "source_groups": overall["source_sign_flip"]["groups"], "source_cluster_method": by_source.method,
         "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.tail,
-        "exact_distribution": intervals.exact_distribution(diffs.numerators, diffs.unit)._asdict(),
         "these_cases": data.very_cases.figures(range(len(data.pair.cases)), overall["difference"]),
     }
 

@@ -4,7 +4,6 @@
     ----------------------------------------------  -------------------  ----------------------
     what would other draws of these cases give?     sampled_interval     case, seeded, published
     the same, without the luck of the seed          exact_interval       case
-    its whole distribution, for a picture           exact_distribution   case
     what would other draws of the sources give?     source_interval      source group
     which means does a sign-flip test not reject?   sign_flip            source group, or case
     how often do random signs take a gain away?     flip_tail            source group, or case
@@ -73,13 +72,6 @@ class Interval(NamedTuple):
     exact: bool                  # counted in whole numbers, without any loss
     reason: str | None = None
     tail: Number | None = None   # source_interval: P(mean <= 0). sign_flip: the two-sided p-value at 0
-
-
-class Distribution(NamedTuple):
-    """Shares of the resampled mean in bins of equal width: bin i starts at start + i * width, in score units."""
-    start: float
-    width: float
-    shares: list[float]
 
 
 def _tail(level: Number) -> Fraction:
@@ -444,7 +436,7 @@ def _bootstrap(groups: Groups) -> _Counted | _Halved | _Inverted:
     return _resampled(tuple(sorted(Counter(groups).items())))
 
 
-@functools.lru_cache(maxsize=4)                         # an interval and its picture ask for the same
+@functools.lru_cache(maxsize=4)                         # without sources the intervals by case and by source are one
 def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Halved | _Inverted:
     """Return the distribution, from how many groups there are of each kind: counted if that is little work."""
     kinds, draws = dict(times), sum(count for _, count in times)
@@ -476,28 +468,6 @@ def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) 
     tail, found = _tail(level), _bootstrap([(1, k) for k in numerators])
     return Interval((found.quantile(tail) / unit, found.quantile(1 - tail) / unit),
                     f"{'exact' if found.exact else 'numerical'}, grid of 1/{unit}", found.exact)
-
-
-def exact_distribution(numerators: Sequence[int], unit: int, bins: int = 40) -> Distribution:
-    """Return the bootstrap distribution of the mean of numerators / unit in at most `bins` bins, for a picture.
-
-    Bins reach four standard errors to each side or as far as a mean can lie. Each holds equally many of the means
-    that can occur, and none lies on an edge: else bins would be uneven for no reason. Raises ValueError on no cases.
-
-    >>> exact_distribution([0, 1], 1)
-    Distribution(start=-0.25, width=0.5, shares=[0.25, 0.5, 0.25])
-    """
-    found = _bootstrap([(1, k) for k in numerators])
-    n, total, base = len(numerators), sum(numerators), min(numerators)
-    step = math.gcd(*(k - base for k in numerators)) or 1
-    reach = 4 * math.sqrt(math.fsum((k - total / n) ** 2 for k in numerators))
-    first = n * base + step * (max(0, total - math.ceil(reach) - n * base) // step)
-    count = (min(n * max(numerators), total + math.floor(reach)) - first) // step + 1
-    wide = -(-count // bins)
-    edges = [Fraction(2 * (first + i * wide * step) - step, 2 * n) for i in range(-(-count // wide) + 1)]
-    shares = [found.share(edge, ROUGHLY[0]) for edge in edges]        # as roughly as a picture may be
-    return Distribution(float(edges[0] / unit), wide * step / (n * unit),
-                        [max(0.0, float(after - before)) for before, after in itertools.pairwise(shares)])
 
 
 def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:

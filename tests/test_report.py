@@ -109,8 +109,7 @@ def sample():
             "source_cluster_method": "exact over 462 draws", "source_cluster_interval_95": [-0.0556, 0.4444],
             "source_no_gain_share": 0.0417, "exact_interval_95": [-0.0477, 0.4763],
             "exact_method": "exact, grid of 1/3",
-            "source_sign_flip": FLIP, "trial_level_reason": None, "these_cases": these,
-            "exact_distribution": {"start": -0.2, "width": 0.1, "shares": [0.01, 0.1, 0.2, 0.3, 0.25, 0.1, 0.04]}},
+            "source_sign_flip": FLIP, "trial_level_reason": None, "these_cases": these},
         "trial_pairs": {"both_pass": 11, "only_baseline": 1, "only_candidate": 6, "neither": 3},
         "trial_pairs_reason": None,
         "slices": {"language": {"en": part, "es": part | {
@@ -177,7 +176,7 @@ def bare():
         return {key: emptied(inner) for key, inner in value.items()} if isinstance(value, dict) else None
 
     whole = sample()
-    whole["overall"]["exact_distribution"] = whole["plan"] = None
+    whole["plan"] = None
     return {key: emptied(value) for key, value in whole.items()} | {
         "comparison_version": "2", "trial_pairs": None, "slices": {}, "cases": [], "warnings": [], "excluded": [],
         "uneven_trials": [], "measures": {}}

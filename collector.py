@@ -8,7 +8,8 @@
 POST /trials takes one JSON object, or NDJSON (curl --data-binary @rows.jsonl): all of it or nothing, a crash included.
 Rows are checked by the rules of trial_logs.py and appended, one line each; 202 is answered once the disk has them.
 GET /health and GET /stats say how it goes. Refused, with {"error": why}: 400 a row that breaks a rule, 401 no token,
-404, 408 a slow body, 409 a row that is there, 411 no length, 413 too long, 503 a disk that refuses.
+404 no such path, 405 another method, 408 a slow body, 409 a row that is there, 411 no length, 413 too long, 503 a disk
+that refuses.
 
 With TRIAL_TOKEN in the environment, /trials and /stats want it, `Authorization: Bearer TOKEN`; without it, only this
 machine is served. Plain HTTP, connections without limit: put a reverse proxy with TLS before it.
@@ -47,7 +48,7 @@ from core.texts import Json
 from core.trial_logs import UNEXPLAINED, Known, Row, RowTwice, check_row, read_lines, score_bound
 from core.trials import Score
 
-REQUESTS = ("POST /trials", "GET /health", "GET /stats")
+METHODS = {"/trials": "POST", "/health": "GET", "/stats": "GET"}
 LOOPBACK = ("127.0.0.1", "localhost")
 MAX_BODY = 4 * 1024 * 1024  # bytes
 TIMEOUT = 10.0  # seconds for a whole head, then for a whole body
@@ -181,18 +182,20 @@ class Handler(BaseHTTPRequestHandler):
         except RunError as error:
             self.send_error(400, str(error))
 
-    do_GET = do_POST = answer
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
     def _respond(self) -> tuple[int, dict[str, Any]]:
-        request, server = f"{self.command} {self.path.partition('?')[0]}", self.server
-        if request not in REQUESTS:
-            raise Refused(404, f"there is no {request}; there are {', '.join(REQUESTS)}")
-        if request == "GET /health":
+        path, server = self.path.partition("?")[0], self.server
+        if path not in METHODS:
+            raise Refused(404, f"there is no {path}; there are {', '.join(METHODS)}")
+        if self.command != METHODS[path]:
+            raise Refused(405, f"send {METHODS[path]} to {path}, not {self.command}")
+        if path == "/health":
             return 200, {"status": "ok"}
         given = self.headers.get("Authorization", "").encode("latin-1", "replace")  # the bytes as they came
         if server.token and not hmac.compare_digest(given, f"Bearer {server.token}".encode()):
             raise Refused(401, "send the token: Authorization: Bearer TOKEN")
-        return (200, server.log.stats()) if request == "GET /stats" else (202, {"accepted": self._collect(server.log)})
+        return (200, server.log.stats()) if path == "/stats" else (202, {"accepted": self._collect(server.log)})
 
     def _collect(self, log: TrialLog) -> int:
         """Return how many rows of the body were added to the log."""

@@ -186,9 +186,11 @@ class ServerTest(CollectorTest):
         self.start_hasty()
         self.assertEqual(self.ask(path="/")[0], 404)
         for body, path in ((None, "/trials"), ({}, "/stats"), ({}, "/health")):
-            self.assertEqual(self.ask(body, path=path)[0], 404)
-        for method in (b"HEAD", b"PUT"):
-            self.assertEqual(self.raw(method + b" /health HTTP/1.1\r\n\r\n").split()[1], "501")
+            status, answer = self.ask(body, path=path)
+            self.assertEqual(status, 405)
+            self.assertIn(path, answer["error"])
+        for method, status in ((b"HEAD", "501"), (b"PUT", "405"), (b"DELETE", "405")):
+            self.assertEqual(self.raw(method + b" /health HTTP/1.1\r\n\r\n").split()[1], status)
         self.assertEqual(self.ask("x" * 1001)[0], 413)
         self.assertEqual(self.ask("x" * 20_000_000)[0], 413)
         for head, status in (("", 411), ("Transfer-Encoding: chunked\r\n", 411), ("Content-Length: -1\r\n", 411),

@@ -227,7 +227,11 @@ def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
     check_outputs([(kind, path)], (), manifest)
     stream, target = stream_of(path), os.path.realpath(path)
     if stream in (1, 2):  # in its order among what is printed
-        (sys.stdout if stream == 1 else sys.stderr).write(text)
+        printed = sys.stdout if stream == 1 else sys.stderr
+        printed.write(text)
+        printed.flush()
+        if stream == 2 and (failure := _failure_of(printed)):  # run_command tells that of stdout
+            raise RunError(f"cannot write {path}: {failure.strerror}; free disk space or name another file")
         return
     data = text.encode("utf-8", "backslashreplace")
     beside = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.tmp")
@@ -531,6 +535,12 @@ def _outlet(stream: Any) -> Any:
                             write_through=stream.write_through)
 
 
+def _failure_of(stream: Any) -> OSError | None:
+    """Return why not all that was printed on a stream of _outlet's could be written."""
+    failure: OSError | None = getattr(getattr(stream, "buffer", None), "failure", None)
+    return failure
+
+
 def _failed(reason: str) -> int:
     print_stderr(f"error: {reason}")
     return 1
@@ -575,7 +585,7 @@ def run_command(main: Callable[[], int]) -> int:
     finally:
         late.cancel()
     sys.stdout.flush()
-    failure = getattr(getattr(sys.stdout, "buffer", None), "failure", None)
+    failure = _failure_of(sys.stdout)
     if failure and status != 130:
         status = _failed(f"cannot write the output: {failure.strerror}; free disk space")
     sys.stderr.flush()

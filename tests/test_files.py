@@ -215,6 +215,9 @@ def main(what, text):
         raise KeyboardInterrupt
     if what == "bug":
         raise ValueError("a bug")
+    if what == "stderr named":
+        files.write("a page", "/dev/stderr", text * 5000)
+        return 4
     return int(what)
 
 def opened(stream):
@@ -292,6 +295,11 @@ class EndTest(unittest.TestCase):
                 if stderr is not None:
                     self.assertEqual(stderr.count("error: cannot write the output: No space left on device"),
                                      run[0] != "interrupted")
+
+    def test_a_stderr_that_is_named_as_an_output_and_is_full_gives_1(self):
+        for stderr, status in (("/dev/full", 1), ("gone", 4)):
+            for _, found in self.ends(*(("stderr named", text, None, stderr) for text in ("", "many words "))):
+                self.assertEqual(found[0], status)
 
     def test_streams_that_were_closed_are_as_if_nobody_read_them(self):
         ways = "exec >&-", "exec 2>&-", "exec >&- 2>&-", "exec <&- >&- 2>&-"

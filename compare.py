@@ -24,13 +24,12 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` 
 
 import argparse
 import gc
-import itertools
 import json
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from core import decide, files, trial_logs, trials
+from core import decide, files, logs, trial_logs, trials
 import harness
 from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
@@ -161,22 +160,6 @@ def write_reports(args: argparse.Namespace, comparison: dict[str, Any], pair: Pa
         files.write("a page", args.html, page.html_report(comparison, pair))
 
 
-def first_difference(saved: Any, fresh: Any, place: str = "") -> str:
-    """Return the place of the first value in which two JSON values differ, with both; "" where none does.
-
-    >>> first_difference({"a": [1, 2], "b": 0}, {"a": [1, 3], "b": 1})
-    'a[1]: 2 and 3'
-    """
-    if isinstance(saved, dict) and isinstance(fresh, dict):
-        inside = [(f".{key}", saved.get(key, ...), fresh.get(key, ...)) for key in {**fresh, **saved}]  # ...: not there
-    elif isinstance(saved, list) and isinstance(fresh, list):
-        inside = [(f"[{i}]", *both) for i, both in enumerate(itertools.zip_longest(saved, fresh, fillvalue=...))]
-    else:
-        one, other = ("nothing" if value is ... else json.dumps(value) for value in (saved, fresh))
-        return "" if one == other else f"{place.lstrip('.')}: {one:.200} and {other:.200}"
-    return next(filter(None, (first_difference(one, other, place + name) for name, one, other in inside)), "")
-
-
 def check(args: argparse.Namespace) -> int:
     """Say whether a comparison comes out of what it names again, its tool_version set aside; raise RunError if not."""
     saved = files.expect("a comparison", files.read_bytes(args.check), args.check, "make one with compare.py --out")
@@ -189,10 +172,9 @@ def check(args: argparse.Namespace) -> int:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.check}: options: {error}; make it again with compare.py --out") from None
     fresh = json.loads(format_json(compare_pair(read_pair(args, options.reading), options)))
-    difference = first_difference(saved | {"tool_version": fresh["tool_version"]}, fresh)
-    if difference:
-        raise files.RunError(f"{args.check} and what comes out now differ in {difference}; find out which was "
-                             "changed, the comparison, what it was made from, or the tool")
+    for place, was, now in logs.differences(saved | {"tool_version": fresh["tool_version"]}, fresh):
+        raise files.RunError(f"{args.check} and what comes out now differ in {place}: {was:.200} and {now:.200}; find "
+                             "out which was changed, the comparison, what it was made from, or the tool")
     print(files.line_of(f"{args.check}: the same"))
     return 0
 

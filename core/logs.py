@@ -7,9 +7,10 @@ A log is a header, then trials as they finished, then an end line with the sha25
 """
 
 import hashlib
+import itertools
 import json
 import os
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any
 
 from core.files import (
@@ -180,17 +181,35 @@ def read_log(path: str) -> Log:
 # === Are two runs alike? ===
 
 
-def refuse_difference(one: Any, other: Any, names: Sequence[str], but: Collection[str] = (), place: str = "") -> None:
-    """Raise RunError, with the place and both values, where two descriptions differ, except in the places of `but`."""
-    if place in but:
-        return
+def differences(one: Any, other: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield the place of each value in which two JSON values differ, and both as JSON, "nothing" for one not there.
+
+    >>> list(differences({"a": [1, 2], "b": 0}, {"a": [1, 3]}))
+    [('a[1]', '2', '3'), ('b', '0', 'nothing')]
+    """
+    inside: list[tuple[str, Any, Any]] = []
     if isinstance(one, dict) and isinstance(other, dict):
-        for key in {**one, **other}:
-            refuse_difference(one.get(key), other.get(key), names, but, f"{place}.{key}" if place else key)
-    elif one != other:
-        values = " and ".join(json.dumps(value)[:200] for value in (one, other))
-        raise RunError(f"{names[0]} and {names[1]} differ in {place.replace('_', ' ')}: {values}; only what was "
-                       f"measured alike goes together, {ADVICE.get(place, 'give that or record again with the same')}")
+        inside = [(f".{key}", one.get(key, ...), other.get(key, ...)) for key in {**one, **other}]
+    elif isinstance(one, list) and isinstance(other, list):
+        inside = [(f"[{i}]", *both) for i, both in enumerate(itertools.zip_longest(one, other, fillvalue=...))]
+    else:
+        before, after = ("nothing" if value is ... else json.dumps(value) for value in (one, other))
+        if before != after:
+            yield place.lstrip("."), before, after
+    for name, before, after in inside:
+        yield from differences(before, after, place + name)
+
+
+def refuse_difference(one: Any, other: Any, names: Sequence[str], but: Collection[str] = (), place: str = "") -> None:
+    """Raise RunError, with the place and both values, where two descriptions differ, except in the places of `but`.
+
+    What is null is as if it were not there.
+    """
+    for where, before, after in differences(one, other, place):
+        if where.partition("[")[0] not in but and not {before, after} <= {"null", "nothing"}:
+            raise RunError(f"{names[0]} and {names[1]} differ in {where.replace('_', ' ')}: {before:.200} and "
+                           f"{after:.200}; only what was measured alike goes together, "
+                           f"{ADVICE.get(where, 'give that or record again with the same')}")
 
 
 def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],

@@ -444,7 +444,7 @@ class FaultTest(Folder):
         trials.from_records((record, record), harness.load_cases(self.cases))
 
         whole = self.bytes()
-        self.assert_refused(self.record("--resume"), "seeds", "per-case", "null")         # another rule, another run
+        self.assert_refused(self.record("--resume"), "seeds", "per-case", "nothing")      # another rule, another run
         for rule in (b'"by-trial"', b'"by-day"'):
             self.save(whole.replace(b'"seeds": "per-case"', b'"seeds": ' + rule))
             with self.assertRaisesRegex(RunError, "has seed [0-9]+, not seed 1001; it was changed"):

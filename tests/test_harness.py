@@ -810,7 +810,7 @@ class ReplayTest(FolderTest):
     def test_logs_of_different_runs_are_refused_by_name_and_value(self):
         one = self.shard("one.jsonl", 1, 2)
         for fields, place, left, right in (
-                ({"trials": 3}, "trials", "2", "3"), ({"splits": ["heldout"]}, "splits", '["dev"]', '["heldout"]'),
+                ({"trials": 3}, "trials", "2", "3"), ({"splits": ["heldout"]}, "splits[0]", '"dev"', '"heldout"'),
                 ({"system": SYSTEM | {"model": "demo:1b@ff"}}, "system.model", "demo:1b@0123456789ab", "demo:1b@ff"),
                 ({"settings": {"temperature": 0}}, "settings.temperature", "1", "0"),
                 ({"task": {"name": "triage_task", "sha256": "0"}}, "task.sha256", TASK.sha256, '"0"'),
@@ -1113,14 +1113,14 @@ class CompareTest(FolderTest):
                 ("task.name", "task", "name", "other", '"triage_task"', '"other"'),
                 ("case set.name", "case_set", "name", "other", '"demo-cases"', '"other"'),
                 ("graders.category", "graders", "category", "2", '"1"', '"2"'),
-                ("graders.tone", "graders", "tone", "1", "null", '"1"')):
+                ("graders.tone", "graders", "tone", "1", "nothing", '"1"')):
             self.candidate = copy.deepcopy(self.baseline)
             self.candidate["manifest"][parent][field] = value
             self.refuse(f"one.json and two.json differ in {place}: {left} and {right}")
 
     def test_other_splits(self):
         self.candidate["manifest"]["splits"] = ["dev", "heldout"]
-        self.refuse('one.json and two.json differ in splits: ["dev"] and ["dev", "heldout"]')
+        self.refuse('one.json and two.json differ in splits[1]: nothing and "heldout"')
 
     def test_another_number_of_trials(self):
         self.candidate["results"] = [row for row in self.candidate["results"] if row["trial"] == 1]

@@ -55,15 +55,12 @@ def _deals(passes: int, in_baseline: int, in_candidate: int) -> dict[int, float]
     {-3: 0.25, 1: 0.75}
     """
     low, high = max(0, passes - in_baseline), min(passes, in_candidate)
-    mode = min(high, max(low, (passes + 1) * (in_candidate + 1) // (in_baseline + in_candidate + 2)))
-    up, down = [1.0], [1.0]                # relative to the likeliest number, for others may be too small for a float
-    for c in range(mode, high):
-        up.append(up[-1] * (in_candidate - c) * (passes - c) / ((c + 1) * (in_baseline - passes + c + 1)))
-    for c in range(mode, low, -1):
-        down.append(down[-1] * c * (in_baseline - passes + c) / ((in_candidate - c + 1) * (passes - c + 1)))
-    weights = down[:0:-1] + up
-    whole = math.fsum(weights)
-    return {c * in_baseline - (passes - c) * in_candidate: weight / whole for c, weight in enumerate(weights, low)}
+    whole, found = math.comb(in_baseline + in_candidate, passes), dict[int, float]()
+    ways = math.comb(in_candidate, low) * math.comb(in_baseline, passes - low)       # to deal so many to the candidate
+    for c in range(low, high + 1):
+        found[c * in_baseline - (passes - c) * in_candidate] = ways / whole
+        ways = ways * (in_candidate - c) * (passes - c) // ((c + 1) * (in_baseline - passes + c + 1))
+    return found
 
 
 @functools.lru_cache(maxsize=4096)         # ten thousand cases of five trials ask a few dozen different questions

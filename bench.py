@@ -244,10 +244,10 @@ def run_warnings(rows: Sequence[Row], task: Task, cases: dict[str, Case]) -> lis
         where = f"(first: case {row['case_id']!r} trial {row['trial']})"
         if verdict_of(task, cases[row["case_id"]], row) == "incomplete":
             error = row.get("error", {"type": "NoAnswer", "message": f"the output is no answer of {task.name}"})
-            found.setdefault(f"incomplete, {error['type']}", []).append(f"{error['message'][:200]} {where}")
+            found.setdefault(f"incomplete, {error['type']}:", []).append(f"{error['message'][:200]} {where}")
         if "warning" in row["metadata"]:
             found.setdefault(str(row["metadata"]["warning"]), []).append(where)
-    return [f"{len(firsts)} of {len(rows)} trials: {what}: {firsts[0]}" for what, firsts in found.items()]
+    return [f"{len(firsts)} of {len(rows)} trials: {what} {firsts[0]}" for what, firsts in found.items()]
 
 
 # === Recording ===

@@ -28,20 +28,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.files import RunError, Timed, decode, parse_json, print_stderr
-from harness import Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
+from harness import REJECTED, Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
 
 TEMPERATURE = 1
 ANSWER_TOKENS = 1024  # the longest answer, unless an option says otherwise
 CONTEXT_TOKENS = 4096  # Ollama's smallest default; asked for, so that it does not depend on the machine
 TIMEOUT_S, LOOK_TIMEOUT_S = 300.0, 10.0  # for a whole reply: of the model, of the server about itself
 LARGEST_REPLY = 16_000_000  # bytes
+SHORT_SECRET = 4  # letters: to hide each of fewer would make a message unreadable
 LONG_SECRET = 16  # letters: in a reply only what is no word that a model could have written is a secret
 PRICES = ("price_in", "price_out")  # options: USD for a million tokens read, written
 FIXED = ("model", "messages", "stream", "n", "seed")  # the recorder decides on them
 LATER = {408, 425, 429}  # the same request may go through later, whatever is said of it
 BUSY = {500, 502, 503, 504, 507, *range(520, 530)}  # it may, unless the words below refuse it and no pause is named
 REFUSED = re.compile(
-    r"validation|invalid_request|literal_error|[a-z]+_(format|tokens)\b|"
+    r"validation|invalid_request|literal_error|response_format|max_(completion_)?tokens|"
     r"(invalid|unsupported|unknown|unexpected) (\S+ )?(argument|field|format|schema|option|parameter|value)\b", re.I)
 THINKING = ("<think>", "<thinking>", "</think>", "<|channel|>")  # how thinking text looks when it leaks into content
 ABSENT = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, http.client.InvalidURL, UnicodeError)  # no such server
@@ -102,8 +103,8 @@ class Server:
         if key or login:
             self.headers["Authorization"] = f"Bearer {key}" if key else f"Basic {basic}"
         secrets = [key, login, login.partition(":")[2], basic]
-        forms = {*secrets, *(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in secrets)} - {""}
-        self.secrets = sorted(forms, key=len, reverse=True)
+        forms = {*secrets, *(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in secrets)}
+        self.secrets = sorted((form for form in forms if len(form) >= SHORT_SECRET), key=len, reverse=True)
 
     def hidden(self, text: str, shortest: int = 1) -> str:
         """Return a text with *** for the key and the login, in every form that has so many letters."""
@@ -146,7 +147,7 @@ class Server:
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = self.hidden(str(error) or type(error).__name__)
             raise Unavailable(f"{self.name} ({self.variable}): {reason}", absent=isinstance(error, ABSENT)) from None
-        if response.status in (404, 405) and not known:
+        if response.status in (403, 404, 405) and not known:
             return read({})
         value: Any = None
         text, fault = content.decode(errors="replace"), "a reply that is an error, or not whole"
@@ -160,10 +161,12 @@ class Server:
         if response.status in LATER or response.status in BUSY and (pause is not None or not REFUSED.search(text)):
             raise Unavailable(f"{self.name}: {response.status} {words}", pause)
         if response.status != 200:
-            raise RunError(f"{self.name}{path} answers {response.status}: {words}; correct model, options, key or URL")
+            raise RunError(f"{self.name}{path} answers {response.status}: {words}; correct model, options, prompt, "
+                           "key or URL")
         with contextlib.suppress(AttributeError, LookupError, TypeError, ValueError):
             if value.get("error") is None:
                 return read(value)
+            words = self.hidden(json.dumps({"error": value["error"]}, ensure_ascii=False))[:300]
         raise Unavailable(f"{self.name}: {fault}: {words}")
 
 
@@ -209,7 +212,8 @@ class Chat:
             for word in sorted({*re.findall(r"\{(\w+)\}", prompt[1])} - {*self.fields}):
                 print_stderr(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input, and stays as it is")
         for case in cases:
-            if missing := [field for field in self.fields if field not in case.input]:
+            missing = [field for field in self.fields if field not in case.input]
+            if missing and case.expected != REJECTED:
                 raise RunError(f"case {case.id!r} has no field {missing[0]!r}, and the prompt names it; add it there")
         for key, value in options.items():
             if key in PRICES and type(value) in (int, float) and 0 <= value < 1e9:
@@ -217,8 +221,8 @@ class Chat:
             elif key == "seed" and value is None:
                 self.sends_seed = False
             elif key in PRICES + FIXED:
-                raise RunError(f"--system-option {key}: a price is in USD for a million tokens, and "
-                               f"{', '.join(FIXED)} are the recorder's (seed=null sends no seed)")
+                raise RunError(f"--system-option {key}: {', '.join(FIXED)} are the recorder's (seed=null sends no "
+                               "seed), and a price is a number, USD for a million tokens")
             else:
                 self.options[key] = value
         self.sent()  # refuses what it cannot send
@@ -242,7 +246,7 @@ class Chat:
         text = self.user_text(case.input)
         if self.fields:  # all in one pass, so that nothing in a value is taken for a field
             names = "|".join(map(re.escape, self.fields))
-            text = re.sub(rf"\{{({names})\}}", lambda match: _text(case.input[match[1]]), str(self.text))
+            text = re.sub(rf"\{{({names})\}}", lambda match: _text(case.input.get(match[1], "")), str(self.text))
         elif self.text is not None:
             return [{"role": "system", "content": self.text}, {"role": "user", "content": text}]
         return [{"role": "user", "content": text}]
@@ -378,7 +382,7 @@ class Ollama(Chat):
         self.model = f"{self.asked}@{digest if self.pinned or not weights else weights[0][:12]}"
         if self.pinned and digest != self.pinned:
             raise RunError(f"{self.server.name} has {self.asked} with digest {digest}, and {self.pinned} is pinned; "
-                           f"install that, or record this one as --system model_triage:{self.asked}/{self.version}")
+                           f"install that, or record this one as --system model_triage:{self.asked}/VERSION")
         return _drop_none({"host": self.server.name, "version": str(version), "digest": digest,
                            "loaded": sorted(loaded - self.loaded_before) or None})
 
@@ -448,5 +452,5 @@ def __getattr__(name: str) -> Chat:
     """Return the system that a name stands for: openai:MODEL, or the tag of a model of Ollama's."""
     if name.startswith("__"):
         raise AttributeError(name)
-    dialect, _, model = name.partition(":")
-    return OpenAI(model) if dialect == "openai" and model else Ollama(name)
+    model = name.removeprefix("openai:")
+    return Ollama(name) if model == name else OpenAI(model)

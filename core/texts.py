@@ -92,13 +92,14 @@ class Json:
         """Return the next value; raise RunError where there is none."""
         self.next()
         while True:
+            start = self.at
             try:
                 value, end = self.decoder.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
                 # An error far from the end of what was read is no value that only breaks off there.
                 if (error.msg.startswith("Unterminated") or error.pos > len(self.text) - 16) and self._more():
                     continue
-                self.at = error.pos
+                self.at += error.pos - start
                 raise self._wrong(f"not JSON ({error.msg})") from None
             except (ValueError, RecursionError) as error:
                 raise self._wrong(json_reason(error)) from None

@@ -1567,7 +1567,7 @@ class CommandTest(Folder):
             "warning: 3 of 9 trials: incomplete, Incomplete: nothing came (first: case 'c0' trial 1)",
             ("warning: 3 of 9 trials: incomplete, NoAnswer: the output is no answer of triage_task "
              "(first: case 'c0' trial 2)"),
-            "warning: 2 of 9 trials: slow: (first: case 'c2' trial 2)"]))
+            "warning: 2 of 9 trials: slow (first: case 'c2' trial 2)"]))
 
     def test_a_system_whose_server_is_not_there_is_refused_and_leaves_no_file(self):
         system = System()

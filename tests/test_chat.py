@@ -146,6 +146,14 @@ class PromptTest(ChatTest):
                                                          cases=[case(text="a", n=1), case()]))
         self.assertIn("case 'c' has no field 'n'", said)
 
+    def test_a_case_that_is_to_be_refused_needs_no_field(self):
+        rejected = Case("c", "dev", {}, {"rejected": True}, {})
+        system = self.system(prompt=("p", "{text}"), cases=[case(text="a"), rejected])
+        self.assertEqual(system.messages(case(text="b"))[0]["content"], "b")
+        self.assertEqual(self.system(prompt=("p", "{text} {n}"), cases=[
+            case(text="a", n=1), rejected]).messages(case(n=3)),
+            [{"role": "user", "content": " 3"}])
+
     def test_version_is_the_name_and_identity_follows_the_text(self):
         system = self.system(prompt=("v7", "Sort it."))
         self.assertEqual((system.version, system.prompt), ("v7", f"v7 sha256:{sha256('Sort it.')[:16]}"))
@@ -169,7 +177,7 @@ class NameTest(unittest.TestCase):
         for name, kind, asked in (("llama3.2:1b", chat.Ollama, "llama3.2:1b"),
                                   ("hf.co/o/m:Q4", chat.Ollama, "hf.co/o/m:Q4"),
                                   ("openai:gpt-5", chat.OpenAI, "gpt-5"), ("openai:a/b:c", chat.OpenAI, "a/b:c"),
-                                  ("openai", chat.Ollama, "openai"), ("openai:", chat.Ollama, "openai:")):
+                                  ("openai", chat.Ollama, "openai"), ("openai:", chat.OpenAI, "")):
             system = harness.load_system(f"chat:{name}")
             self.assertEqual((type(system), system.asked, system.name), (kind, asked, name))
 
@@ -281,7 +289,8 @@ class PrepareTest(ChatTest):
 
     def test_an_openai_server_needs_no_list_of_models(self):
         self.assertEqual(self.system("openai:fake:1b").prepare(), {"host": f"{self.server.host}/v1", "version": None})
-        for listed in (http(404, {"detail": "Not Found"}), http(405, b"no"), http(200, {"data": []}), http(200, {})):
+        for listed in (http(404, {"detail": "Not Found"}), http(405, b"no"), http(403, b"no"), http(200, {"data": []}),
+                       http(200, {})):
             self.server.broken = listed
             self.system("openai:fake:1b").prepare()
         self.server.broken = http(401, {"error": {"message": "bad key"}})
@@ -476,7 +485,7 @@ class TroubleTest(ChatTest):
             self.assertEqual(said, f'{self.server.host}/v1: {status} {{"error": {{"message": "busy", "code": 1}}}}')
         for status, words in ((500, "model runner has unexpectedly stopped, this may be due to resource limitations"),
                               (500, "invalid character '<' looking for beginning of value"), (503, "loading model"),
-                              (502, "<h1>Bad Gateway</h1>")):
+                              (502, "<h1>Bad Gateway</h1>"), (503, '{"error": "busy", "usage": {"prompt_tokens": 3}}')):
             self.raised(Unavailable, self.respond, (status, words.encode()))
 
     def test_the_pause_that_a_server_asks_for_goes_with_it(self):
@@ -494,7 +503,7 @@ class TroubleTest(ChatTest):
                               (500, "invalid JSON schema in format"), (503, "Unsupported parameter: 'max_tokens'"),
                               (500, "unknown field seed")):
             said = self.raised(RunError, self.respond, (status, {"error": words}))
-            words = f"{json.dumps({'error': words})}; correct model, options, key or URL"
+            words = f"{json.dumps({'error': words})}; correct model, options, prompt, key or URL"
             self.assertIn(f"{self.server.host}/api/chat answers {status}: {words}", said)
         for answer in ((429, {"error": "lower max_tokens"}), (503, {"error": "invalid format"}, "Retry-After: 2")):
             self.raised(Unavailable, self.respond, answer)
@@ -510,6 +519,15 @@ class TroubleTest(ChatTest):
         with mock.patch.dict(os.environ, OPENAI_API_KEY="1234567890123456789"):  # hidden, the number is no JSON
             said = self.raised(Unavailable, self.respond, openai(created=1234567890123456789), "openai:fake:1b")
             self.assertIn("***", said)
+
+    def test_a_key_of_a_few_letters_does_not_garble_what_a_server_says(self):
+        with mock.patch.dict(os.environ, OPENAI_API_KEY="a"):
+            said = self.raised(RunError, self.respond, (400, {"error": "a bad parameter"}), "openai:m")
+        self.assertIn("a bad parameter", said)
+
+    def test_an_error_in_a_200_is_shown_whatever_is_before_it(self):
+        said = self.raised(Unavailable, self.respond, openai("x" * 400) | {"error": "upstream fell over"}, "openai:m")
+        self.assertIn("upstream fell over", said)
 
     def test_half_a_character_in_a_template_is_no_reason_to_stop(self):
         self.assertEqual(len(chat._sha256("\ud83d")), 64)

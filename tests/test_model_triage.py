@@ -102,7 +102,7 @@ class PinTest(ServerTest):
     def test_another_manifest_is_refused_with_both_digests_before_any_message_is_sent(self):
         self.server.models["qwen3.5:0.8b"] = "0123456789abcdef"
         said = self.raised(RunError, load("qwen_v1").prepare)
-        for part in ("0123456789ab", "de63045f2975", "qwen3.5:0.8b/v1", self.server.host):
+        for part in ("0123456789ab", "de63045f2975", "qwen3.5:0.8b/VERSION", self.server.host):
             self.assertIn(part, said)
         self.assertEqual(self.server.posts, [])
 

@@ -59,6 +59,13 @@ class JsonTest(unittest.TestCase):
         with self.assertRaisesRegex(RunError, "f:1: the key 'a' is duplicated in one object"):
             pieces('{"a": 1, "a": 2}', [], STRICT)
 
+    def test_a_second_value_that_is_no_json_is_refused_with_its_line(self):
+        for chunk in (4, 1 << 16):
+            with mock.patch.object(texts, "CHUNK", chunk):
+                reader = texts.Json(io.StringIO('{"a":\n1}\nnot json\n'), "f")
+                reader.value()
+                self.assertRaisesRegex(RunError, "^f:3: not JSON", reader.value)
+
     def test_no_more_is_held_than_a_value_takes(self):
         text = "[" + ", ".join(json.dumps({"n": n, "x": "y" * 1000}) for n in range(2000)) + "]"
         with mock.patch.object(texts, "CHUNK", 4096):

@@ -585,6 +585,11 @@ def measures(row: dict[str, Any]) -> dict[str, Any]:
             "cost_usd": metadata.get("cost_usd")}
 
 
+def computed(row: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the nanoseconds that the server of a record's row says it computed the answer, and its tokens, or None."""
+    return row["metadata"].get("eval_duration"), row["metadata"].get("eval_count")
+
+
 def temperature(manifest: dict[str, Any]) -> Any:
     """Return the temperature in a record's settings, None where none is; the first version had it in the request."""
     settings: Any = manifest.get("settings")

@@ -170,6 +170,7 @@ class _Run(NamedTuple):
     side: Side
     token_s: float | None  # seconds a token, where the server says how long it computed
     served: list[str]  # models and fingerprints that the server says answered, sorted
+    hosts: set[str]  # that its trials name
 
 
 def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Sequence[str] = SIDES) -> Pair:
@@ -204,18 +205,24 @@ def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Se
 def _run(record: dict[str, Any], manifest: dict[str, Any], name: str, case_set: CaseSet) -> _Run:
     """Return the run of a record, once its rows are known to be sound."""
     cases: dict[str, dict[int, Trial]] = {case.id: {} for case in case_set.of(manifest["splits"])}
-    nanoseconds, tokens, known, served = 0.0, 0.0, dict[Any, Any](), set[str]()
+    nanoseconds, tokens, known, served, hosts = 0.0, 0.0, dict[Any, Any](), set[str](), set[str]()
     for row in harness.checked_rows(record, name, case_set):
         cases[row["case_id"]][row["trial"]] = _record_trial(row, known)
         served.add(served_by(row))
-        took, count = (_amount(row["metadata"].get(field)) for field in ("eval_duration", "eval_count"))
+        hosts.add(_host(row["metadata"].get("server")))
+        took, count = map(_amount, harness.computed(row))
         if took and count:
             nanoseconds, tokens = nanoseconds + took, tokens + count
     trials = [[numbers[number] for number in sorted(numbers)] for numbers in cases.values()]
     logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
     described = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _recording(manifest)
     side = Side(described, trials, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
-    return _Run(manifest, side, nanoseconds / tokens / 1e9 if tokens else None, sorted(served - {""}))
+    return _Run(manifest, side, nanoseconds / tokens / 1e9 if tokens else None, sorted(served - {""}), hosts - {""})
+
+
+def _host(server: object) -> str:
+    """Return the host of "host:port"; "" where there is none."""
+    return str(server or "").rpartition(":")[0]
 
 
 def _record_trial(row: dict[str, Any], known: dict[Any, Any]) -> Trial:
@@ -250,10 +257,16 @@ def _recording(manifest: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in stated.items() if value}
 
 
+def _servers(run: _Run) -> list[str]:
+    """Return the hosts that a run names, sorted, with their versions; without, those that its trials alone name."""
+    stated = {(_host(server["host"]), server["version"]) for server in run.side.description.get("servers", [])}
+    met = {(host, "") for host in run.hosts - {host for host, _ in stated}}
+    return sorted(" ".join(names).strip() for names in stated | met)
+
+
 def _record_notes(runs: Sequence[_Run]) -> list[dict[str, str]]:
     """Return notes on what the recordings have not alike: servers, models that answered, trials added later."""
-    servers = [sorted({f"{server['host'].rpartition(':')[0]} {server['version']}"
-                       for server in run.side.description.get("servers", [])}) for run in runs]
+    servers = [_servers(run) for run in runs]
     answered, models = [run.served for run in runs], [run.manifest["system"].get("model") for run in runs]
     changed = max(map(len, answered)) > 1 or models[0] == models[1] and len({*answered[0], *answered[1]}) > 1
     settings = [run.manifest.get("settings") for run in runs]
@@ -263,7 +276,7 @@ def _record_notes(runs: Sequence[_Run]) -> list[dict[str, str]]:
                 for name, run in zip(SIDES, runs, strict=True) for count in run.side.description.get("extended", [])]
     return [
         *note_of("other_servers", "the two runs had other servers",
-                 " and ".join(map(listed, servers)) if servers[0] != servers[1] else "",
+                 " and ".join(listed(names) or "none" for names in servers) if servers[0] != servers[1] else "",
                  "record both with one server: other versions and processors give other answers to the same seed"),
         *note_of("seeds_in_name_only", "trials share their seed in name only: the server promises nothing for it, or "
                  "was sent none", " and ".join(loose), "take pairs of trials as independent"),

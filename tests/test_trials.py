@@ -724,12 +724,24 @@ class RecordsTest(unittest.TestCase):
         self.assertIn("a 0.24.0 and a 0.25.0", notes(server("a:1"), server("a:1", "0.25.0"))[1]["other_servers"])
         shards = {"log": None, "shards": [{"name": name, "sha256": "ef", **server(f"{name}:1")} for name in "ab"]}
         self.assertIn("a 0.24.0, b 0.24.0 and a 0.24.0", notes(shards, server("a:1"))[1]["other_servers"])
+        self.assertIn("servers: none and b 0.24.0", notes({}, server("b:1"))[1]["other_servers"])
         self.assertIn("candidate", notes({}, {"settings": {"seed_kept": False}})[1]["seeds_in_name_only"])
         self.assertEqual(notes({"settings": 7, "server": 7}, {})[1], {})
         pair, told = notes({"extended": [3, 5]}, {"extended": [3]})
         self.assertEqual(told["extended"], "trials were added to a finished run: the baseline was extended after 3 "
                          "trials; the baseline was extended after 5 trials; the candidate was extended after 3 trials")
         self.assertEqual(pair.baseline.description["extended"], [3, 5])
+
+    def test_a_server_that_a_run_met_later_is_told(self):
+        verdicts = {"a": ("pass", "pass"), "b": ("pass", "pass")}
+        records = [self.record(name, verdicts, server={"host": "a:1", "version": "0.24.0"}) for name in ("old", "new")]
+        for record in records:
+            for row in record["results"]:
+                row["metadata"] = {"server": "a:2/v1"}
+        self.assertEqual(trials.from_records(records, self.case_set).notes, [])
+        records[1]["results"][-1]["metadata"] = {"server": "b:1"}
+        [note] = trials.from_records(records, self.case_set).notes
+        self.assertEqual(note["message"], "the two runs had other servers: a 0.24.0 and a 0.24.0, b")
 
     def test_several_models_that_answered_for_one_are_told(self):
         def told(old, new, **manifest):

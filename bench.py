@@ -50,7 +50,7 @@ MOST_WORKERS = 10_000
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
 
 Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
-Row = dict[str, Any]  # a line of a log
+Line = dict[str, Any]  # a line of a log
 Clock = Callable[[], float]
 
 
@@ -72,12 +72,12 @@ class LogWriter(files.Appender):
     More trials extend a log that has its end line.
     """
 
-    def __init__(self, path: str, resume: bool, header: Row, attempts: Sequence[Attempt]):
+    def __init__(self, path: str, resume: bool, header: Line, attempts: Sequence[Attempt]):
         """Open a log at its next line; raise RunError, the log untouched, where it is not one of this run."""
         self.header, self.missing = header, attempts
-        self.rows: list[Row] = []
+        self.rows: list[Line] = []
         self.sealed, self.moved = False, ""
-        self.first: Row | None = header  # the line to begin with, where there is one
+        self.first: Line | None = header  # the line to begin with, where there is one
         super().__init__(path, files.LOG_START, self._check, fresh=not resume)
 
     def _check(self, lines: bytes) -> int:
@@ -95,7 +95,7 @@ class LogWriter(files.Appender):
         self.rows, self.missing, self.sealed = log.rows, list(missing.values()), bool(log.end and not self.first)
         return len(lines)
 
-    def add(self, value: Row) -> None:
+    def add(self, value: Line) -> None:
         """Write one line and wait until the disk has it; raise RunError where it has not, or the log is not ours alone.
 
         Where somebody removed the log, cut it or wrote to it, all that was recorded is saved in another file, this line
@@ -229,7 +229,7 @@ class Progress:
             print(self.erase + text, end="", file=sys.stderr, flush=True)
 
 
-def verdict_of(task: Task, case: Case, row: Row) -> str:
+def shown_verdict(task: Task, case: Case, row: Line) -> str:
     """Return the verdict for the progress line. A grader that fails is no reason to stop: the answer is kept."""
     try:
         return harness.grade(task, case, row)[0]
@@ -237,17 +237,17 @@ def verdict_of(task: Task, case: Case, row: Row) -> str:
         return "not graded"
 
 
-def run_warnings(rows: Sequence[Row], task: Task, cases: dict[str, Case]) -> list[str]:
+def run_warnings(rows: Sequence[Line], task: Task, cases: dict[str, Case]) -> list[str]:
     """Return warnings for the reader of a run: its incomplete trials by reason, and what the system warned of."""
-    found: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     for row in rows:
         where = f"(first: case {row['case_id']!r} trial {row['trial']})"
-        if verdict_of(task, cases[row["case_id"]], row) == "incomplete":
+        if shown_verdict(task, cases[row["case_id"]], row) == "incomplete":
             error = row.get("error", {"type": "NoAnswer", "message": f"the output is no answer of {task.name}"})
-            found.setdefault(f"incomplete, {error['type']}:", []).append(f"{error['message'][:200]} {where}")
+            places.setdefault(f"incomplete, {error['type']}:", []).append(f"{error['message'][:200]} {where}")
         if "warning" in row["metadata"]:
-            found.setdefault(str(row["metadata"]["warning"]), []).append(where)
-    return [f"{len(firsts)} of {len(rows)} trials: {what} {firsts[0]}" for what, firsts in found.items()]
+            places.setdefault(str(row["metadata"]["warning"]), []).append(where)
+    return [f"{len(firsts)} of {len(rows)} trials: {what} {firsts[0]}" for what, firsts in places.items()]
 
 
 # === Recording ===
@@ -302,7 +302,7 @@ class Recorder:
 
         After a retry, every LOOK_EVERY trials and at the end, the model and the server are compared with the header.
         """
-        verdicts = [verdict_of(self.task, cases[row["case_id"]], row) for row in writer.rows]
+        verdicts = [shown_verdict(self.task, cases[row["case_id"]], row) for row in writer.rows]
         total = len(writer.rows) + len(writer.missing)
         self.writer, self.progress = writer, Progress(total, verdicts, self.args.quiet, self.timer)
         self.progress.write(files.line_of(f"{self.system.name} {self.system.version}: {len(writer.missing)} of {total} "
@@ -328,7 +328,7 @@ class Recorder:
 
     def work(self, attempt: Attempt) -> Any:
         """Return the outcome of an attempt, tried again while the server is unavailable. Called by the workers."""
-        def respond() -> Row:
+        def respond() -> Line:
             began = self.timer()
             outcome = harness.attempt(self.system, self.task, *attempt)
             return {**outcome, "elapsed_s": round(self.timer() - began, 3), "at": harness.utc(self.clock())}
@@ -338,14 +338,14 @@ class Recorder:
             outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons}
         return outcome
 
-    def keep(self, attempt: Attempt, outcome: Row) -> None:
+    def keep(self, attempt: Attempt, outcome: Line) -> None:
         """Write an outcome into the log."""
         if self.writer.sealed:  # the model has changed: what was still under way is of no use
             return
         case, trial = attempt
         seed = harness.trial_seed(trial, case.id, self.args.seeds)
         self.writer.add({"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome})
-        self.progress.step(verdict_of(self.task, case, outcome))
+        self.progress.step(shown_verdict(self.task, case, outcome))
         if "retries" in outcome["metadata"] or len(self.writer.rows) % LOOK_EVERY == 0:
             self.look()
 

@@ -45,7 +45,7 @@ REFUSED = re.compile(
     r"validation|invalid_request|literal_error|response_format|max_(completion_)?tokens|"
     r"(invalid|unsupported|unknown|unexpected) (\S+ )?(argument|field|format|schema|option|parameter|value)\b", re.I)
 THINKING = ("<think>", "<thinking>", "</think>", "<|channel|>")  # how thinking text looks when it leaks into content
-ABSENT = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, http.client.InvalidURL, UnicodeError)  # no such server
+NO_SERVER = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, http.client.InvalidURL, UnicodeError)
 
 Fields = dict[str, Any]  # of a request, a reply, a case's input
 Messages = list[dict[str, str]]
@@ -146,7 +146,7 @@ class Server:
             raise Unavailable(f"{self.name}: no whole answer within {timeout_s:g} s") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = self.hidden(str(error) or type(error).__name__)
-            raise Unavailable(f"{self.name} ({self.variable}): {reason}", absent=isinstance(error, ABSENT)) from None
+            raise Unavailable(f"{self.name} ({self.variable}): {reason}", absent=isinstance(error, NO_SERVER)) from None
         if response.status in (403, 404, 405) and not known:
             return read({})
         value: Any = None

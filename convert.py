@@ -35,8 +35,8 @@ from importers.rows import Rows, score_of
 
 def modules() -> Iterator[Any]:
     """Yield the importers: the files of the folder that state their VERBS."""
-    for found in pkgutil.iter_modules(importers.__path__):
-        module = importlib.import_module(f"importers.{found.name}")
+    for file in pkgutil.iter_modules(importers.__path__):
+        module = importlib.import_module(f"importers.{file.name}")
         if hasattr(module, "VERBS"):
             yield module
 

@@ -164,9 +164,9 @@ def speed_rows(cases: int) -> list[list[str]]:
         for what, args, read in (
                 ("run records", [old, new, "--cases", case_set], f"json.load(open({old!r})); json.load(open({new!r}))"),
                 ("a trial log", ["old", "new", "--trials", log], f"[json.loads(line) for line in open({log!r})]")):
-            found = cost_of("compare.py", *args)
-            times = [short(found.processor_s / plain_s) for plain_s in (start.processor_s, processor_s(read), loop_s)]
-            rows.append([f"{cases:,}", what, short(found.processor_s), f"{found.mb:,.0f}", *times])
+            cost = cost_of("compare.py", *args)
+            times = [short(cost.processor_s / plain_s) for plain_s in (start.processor_s, processor_s(read), loop_s)]
+            rows.append([f"{cases:,}", what, short(cost.processor_s), f"{cost.mb:,.0f}", *times])
     return rows
 
 
@@ -279,10 +279,10 @@ def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: st
     for _ in range(worlds):
         numerators, each, evidence = draw_world(kind, sizes, count, rng)
         if len(sizes) <= MOST_COVERED:
-            found = {"by case": intervals.exact_interval(numerators, count).interval,
+            ends_by_name = {"by case": intervals.exact_interval(numerators, count).interval,
                      "by source": resampled_sources(evidence.groups, count, rng),
                      "by trial": intervals.exact_interval(each, 1).interval}
-            held.update({name: ends[0] <= truth <= ends[1] for name, ends in found.items() if ends})
+            held.update({name: ends[0] <= truth <= ends[1] for name, ends in ends_by_name.items() if ends})
             held["sign-flip"] += not any(evidence.above(sign, sign * truth, limits.alpha) for sign in (1, -1))
         claims = [claim for claim in decide.CLAIMS if decide.holds(claim, evidence, limits)]
         made.update(claims or ["none"])

@@ -26,15 +26,15 @@ from core import files, trials
 import harness
 from views import page, text, words
 
-VERSIONS = ("1", "2")  # of comparisons that can be read
+COMPARISON_VERSIONS = ("1", "2")  # of comparisons that can be read
 
 
 def read_comparison(path: str) -> dict[str, Any]:
     """Return a comparison file's value; raise RunError for another kind of file or another version."""
     comparison: dict[str, Any] = files.expect("a comparison", files.read_bytes(path), path, "make one with compare.py")
-    if comparison["comparison_version"] not in VERSIONS:
+    if comparison["comparison_version"] not in COMPARISON_VERSIONS:
         raise files.RunError(f"{path}: comparison_version {comparison['comparison_version']!r:.60}; "
-                             f"this tool reads {' and '.join(VERSIONS)}")
+                             f"this tool reads {' and '.join(COMPARISON_VERSIONS)}")
     return comparison
 
 

@@ -28,8 +28,8 @@ def holm(p_values: Sequence[Number]) -> list[Number]:
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted = itertools.accumulate(((len(order) - rank) * p_values[i] for rank, i in enumerate(order)), max)
-    found = dict(zip(order, adjusted, strict=True))
-    return [min(1, found[i]) for i in range(len(order))]
+    by_place = dict(zip(order, adjusted, strict=True))
+    return [min(1, by_place[i]) for i in range(len(order))]
 
 
 def adjusted_p_values(slices: Sequence[Sequence[int]],
@@ -51,7 +51,7 @@ def adjusted_p_values(slices: Sequence[Sequence[int]],
     ([(Fraction(1, 8), Fraction(1, 8)), (Fraction(1, 1), Fraction(1, 1))], 'exact, 16 sign patterns')
     """
     n = len(slices[0])
-    count, found = _patterns(n)[0], []
+    count, p_values = _patterns(n)[0], []
     drawn = int(n > EVERY_PATTERN)                     # then the pattern observed is one more
     largest = second = [-1.0] * count                  # under each pattern, and the largest but that one
     for column in slices:
@@ -64,8 +64,8 @@ def adjusted_p_values(slices: Sequence[Sequence[int]],
         observed = sum(column) ** 2 / (_squares(column) or 1)
         reached = count - bisect_left(ordered, observed)
         least = min(reached, _least_reached(column, cases, largest, second))
-        found.append((Fraction(reached + drawn, count + drawn), Fraction(least + drawn, count + drawn)))
-    return found, f"sampled, {count} sign patterns, seed {SEED}" if drawn else f"exact, {2 ** n} sign patterns"
+        p_values.append((Fraction(reached + drawn, count + drawn), Fraction(least + drawn, count + drawn)))
+    return p_values, f"sampled, {count} sign patterns, seed {SEED}" if drawn else f"exact, {2 ** n} sign patterns"
 
 
 def _least_reached(column: Sequence[int], cases: Sequence[int], largest: list[float], second: list[float]) -> int:

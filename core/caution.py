@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from core.chance import grouped
-from core.decide import FEW_CASES, MIN_GROUPS, Number, Record, text, whole_numbers
-from core.intervals import flip_p_value
+from core.decide import FEW_CASES, MIN_GROUPS, Record, text, whole_numbers
+from core.intervals import Number, flip_p_value
 from core.trials import SIDES, Pair, Side, Trial, listed
 
 Rule = tuple[str, str, str]    # code, message, advice

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from core.decide import MIN_GROUPS, Z_95, Limits, Number, Record, Scores, evidence_of, holds, squares_of, text
+from core.decide import MIN_GROUPS, Z_95, Limits, Record, Scores, evidence_of, holds, squares_of, text
 from core.files import RunError
-from core.intervals import SEED, InvertedSum, flip_p_value
+from core.intervals import SEED, InvertedSum, Number, flip_p_value
 from core.trials import SIDES, Pair, Side, Trial, trial_numbers
 
 LUCK_TRIALS = 4                # fewer show too little of whether trials of different cases move together
@@ -55,12 +55,12 @@ def _deals(passes: int, in_baseline: int, in_candidate: int) -> dict[int, float]
     {-3: 0.25, 1: 0.75}
     """
     low, high = max(0, passes - in_baseline), min(passes, in_candidate)
-    whole, found = math.comb(in_baseline + in_candidate, passes), dict[int, float]()
+    whole, shares = math.comb(in_baseline + in_candidate, passes), dict[int, float]()
     ways = math.comb(in_candidate, low) * math.comb(in_baseline, passes - low)       # to deal so many to the candidate
     for c in range(low, high + 1):
-        found[c * in_baseline - (passes - c) * in_candidate] = ways / whole
+        shares[c * in_baseline - (passes - c) * in_candidate] = ways / whole
         ways = ways * (in_candidate - c) * (passes - c) // ((c + 1) * (in_baseline - passes + c + 1))
-    return found
+    return shares
 
 
 @functools.lru_cache(maxsize=4096)         # ten thousand cases of five trials ask a few dozen different questions
@@ -87,12 +87,12 @@ def changed_by_chance(passes: list[Passes] | None) -> Record:
     >>> changed_by_chance([(0, 1, 1, 1), (1, 1, 1, 1)])
     {'trials_moved': [{'at_least': 1, 'observed': 1, 'expected': 1.0}], 'reason': None, 'most_telling': None}
     """
-    found: Record = {"trials_moved": None, "reason": "scores are not pass or fail", "most_telling": None}
+    figures: Record = {"trials_moved": None, "reason": "scores are not pass or fail", "most_telling": None}
     if passes is None:
-        return found
+        return figures
     counts = {count for _, in_baseline, _, in_candidate in passes for count in (in_baseline, in_candidate)}
     if len(counts) > 1:
-        return found | {"reason": f"cases have {min(counts)} to {max(counts)} trials"}
+        return figures | {"reason": f"cases have {min(counts)} to {max(counts)} trials"}
     trials = counts.pop()
     moved, expected = Counter(abs(c - b) for b, _, c, _ in passes), [0.0] * (trials + 1)
     for total, cases in Counter(b + c for b, _, c, _ in passes).items():
@@ -105,8 +105,8 @@ def changed_by_chance(passes: list[Passes] | None) -> Record:
             rows.append({"at_least": least, "observed": observed, "expected": by_chance})
             deviations = abs(observed - by_chance) / math.sqrt(max(by_chance, 1))
             if deviations > surprise:
-                found["most_telling"], surprise = least, deviations
-    return found | {"trials_moved": rows[::-1], "reason": None}
+                figures["most_telling"], surprise = least, deviations
+    return figures | {"trials_moved": rows[::-1], "reason": None}
 
 
 # === These very cases ===
@@ -125,24 +125,24 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     (5.0, True, 'trials of different cases move together, 5 times as much as independent cases would (p = 0.001817)')
     """
     sides = [_scores_of_all(side) for side in pair.sides]
-    found: Record = {"trials": min(len(scores[0]) for scores in sides), "paired": paired} | dict.fromkeys(
+    figures: Record = {"trials": min(len(scores[0]) for scores in sides), "paired": paired} | dict.fromkeys(
         ("ratio", "p_value", "baseline", "candidate")) | {"withheld": False, "reason": None}
-    if found["trials"] < LUCK_TRIALS:
+    if figures["trials"] < LUCK_TRIALS:
         seeds = [[trial.seed for case in side.trials for trial in case] for side in pair.sides]
         if len(pair.cases) > 1 and any(len(set(side)) < len(side) for side in seeds):
-            found["reason"] = "one seed for all cases: cannot be checked"
-        return found
-    checked = found["baseline"], found["candidate"] = [_luck(scores) for scores in sides]
+            figures["reason"] = "one seed for all cases: cannot be checked"
+        return figures
+    checked = figures["baseline"], figures["candidate"] = [_luck(scores) for scores in sides]
     if paired:
         checked = [_luck([tuple(map(operator.sub, *case)) for case in zip(*reversed(sides), strict=True)])]
-        found |= checked[0]
+        figures |= checked[0]
     alarms = [luck for luck in checked if luck["ratio"] is not None
               and (luck["ratio"] > LUCK_RATIO or luck["p_value"] < LUCK_P)]
     if alarms:
         worst = min(alarms, key=operator.itemgetter("p_value"))
-        found |= {"withheld": True, "reason": f"trials of different cases move together, {text(worst['ratio'])} times "
-                  f"as much as independent cases would (p = {text(worst['p_value'])})"}
-    return found
+        figures |= {"withheld": True, "reason": "trials of different cases move together, "
+                    f"{text(worst['ratio'])} times as much as independent cases would (p = {text(worst['p_value'])})"}
+    return figures
 
 
 def _scores_of_all(side: Side) -> list[tuple[Number, ...]]:
@@ -222,28 +222,28 @@ class VeryCases:
         where trials do not pair, of dealing each case's passes to the two runs. interval_95 is that of sampling alone,
         1.96 standard errors to each side. Both say nothing of other cases. None with the reason.
         """
-        found: Record = dict.fromkeys(("p_value", "interval_95", "pairs", "disagree", "method"))
-        found |= {"reason": self.reason, "interval_reason": self.reason}
+        answer: Record = dict.fromkeys(("p_value", "interval_95", "pairs", "disagree", "method"))
+        answer |= {"reason": self.reason, "interval_reason": self.reason}
         units = [self.units[i] for i in cases] if self.paired else []
         values, moving = [value for case in units for value in case if value], sum(map(any, units))
         if self.paired:
-            found |= {"pairs": sum(map(len, units)), "disagree": len(values)}
+            answer |= {"pairs": sum(map(len, units)), "disagree": len(values)}
         if self.reason:
-            return found
+            return answer
         if self.passes is None:
-            found["p_value"] = min(1, flip_p_value(values))
-            found["method"] = "sign flips of trial pairs" if len({*map(abs, values)}) > 1 else "exact McNemar test"
+            answer["p_value"] = min(1, flip_p_value(values))
+            answer["method"] = "sign flips of trial pairs" if len({*map(abs, values)}) > 1 else "exact McNemar test"
         else:
             dealt = [self.passes[i] for i in cases]
             moving = sum(0 < b + c < in_both + also for b, in_both, c, also in dealt)
-            found["p_value"], found["method"] = _dealt(dealt), "passes of each case dealt to the two runs at random"
+            answer["p_value"], answer["method"] = _dealt(dealt), "passes of each case dealt to the two runs at random"
         variances = [variance for i in cases if (variance := self.variances[i]) is not None]
         if len(variances) < len(cases):
-            return found | {"interval_reason": "one trial a case shows no sampling"}
+            return answer | {"interval_reason": "one trial a case shows no sampling"}
         if moving < MIN_GROUPS:
-            return found | {"interval_reason": f"fewer than {MIN_GROUPS} cases with a pair of trials that disagrees"}
+            return answer | {"interval_reason": f"fewer than {MIN_GROUPS} cases with a pair of trials that disagrees"}
         reach = Z_95 * math.sqrt(math.fsum(variances)) / len(cases)
-        return found | {"interval_95": [difference - reach, difference + reach]}
+        return answer | {"interval_95": [difference - reach, difference + reach]}
 
 
 @functools.lru_cache(maxsize=4096)         # of thousands of cases most have the same few differences
@@ -318,8 +318,8 @@ def _dealt(cases: Sequence[Passes]) -> float:
     for (total, one, other), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
         moves = _deals(total, one, other).items()
         draws.append((count, {move * grid // (one * other): share for move, share in moves if share > 1e-20}))
-    found = InvertedSum(draws)
-    return min(1.0, max(0.0, found.share(-seen) + 1 - found.share(seen - 1)) + 1e-12)
+    difference = InvertedSum(draws)
+    return min(1.0, max(0.0, difference.share(-seen) + 1 - difference.share(seen - 1)) + 1e-12)
 
 
 # === Cases that sometimes pass ===
@@ -339,7 +339,7 @@ def consistency(pair: Pair) -> Record:
     """
     counts = [[([trial.score for trial in case].count(pair.score_range[1]), len(case)) for case in side.trials]
               for side in pair.sides]
-    most, found = min(trials for side in counts for _, trials in side), dict[str, Any]()
+    most, figures = min(trials for side in counts for _, trials in side), dict[str, Any]()
     for name, side in zip(SIDES, counts, strict=True):
         powers = [0.0] * most
         for (passes, trials), cases in Counter(side).items():
@@ -349,10 +349,11 @@ def consistency(pair: Pair) -> Record:
                 powers[k] += chance * cases / len(side)
         always = sum(passes == trials for passes, trials in side)
         never = sum(passes == 0 for passes, _ in side)
-        found[name] = {"always": always, "sometimes": len(side) - always - never, "never": never, "pass_hat_k": powers}
+        figures[name] = {"always": always, "sometimes": len(side) - always - never, "never": never,
+                         "pass_hat_k": powers}
     unsteady = [[0 < passes < trials for passes, trials in side] for side in counts]
     changes = list(zip(pair.cases, *unsteady, strict=True))
-    return found | {"newly_unsteady": [case.id for case, before, after in changes if after and not before],
+    return figures | {"newly_unsteady": [case.id for case, before, after in changes if after and not before],
                     "newly_steady": [case.id for case, before, after in changes if before and not after],
                     "reason": None if most > 1 else "one trial a case: none can pass only sometimes"}
 
@@ -363,7 +364,7 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
     pair is as it was read: a trial without a score, or one that the baseline has and the candidate lacks, has not
     passed. Raises RunError where a slice has no case.
     """
-    found, top = [], pair.score_range[1]
+    rules, top = [], pair.score_range[1]
     for tag, value in wanted:
         failed, count = [], 0
         for case, before, after in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
@@ -374,8 +375,8 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
                     failed.append({"case_id": case.id, "passed": passed, "trials": trials})
         if not count:
             raise RunError(f"--must-pass {tag}={value}: no case has this tag value; correct it, or leave it out")
-        found.append({"tag": tag, "value": value, "cases": count, "failed": failed})
-    return found
+        rules.append({"tag": tag, "value": value, "cases": count, "failed": failed})
+    return rules
 
 
 # === The baseline against itself ===
@@ -396,10 +397,10 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
     """
     trials, sizes = min(map(len, baseline)), Counter(members)
     half, cases = trials // 2, [sizes[group] for group in range(len(sizes))]
-    found: Record = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
+    figures: Record = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
                                    "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}
     if not half:
-        return found | {"reason": "one trial a case: no halves to compare"}
+        return figures | {"reason": "one trial a case: no halves to compare"}
     unit = math.lcm(*{score.denominator for scores in baseline for score in scores})
     columns = [[0] * len(sizes) for _ in range(trials)]                    # group sums of each trial number
     for group, scores in zip(members, baseline, strict=True):
@@ -419,7 +420,7 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
             seen = evidence_of(cases, before, after, unit * half, score_range)
             claimed = any(holds(claim, seen, limits) for claim in wanted)
             wrong.append(claimed == (limits.gate in (None, "better")))
-    return found | {"trials_per_half": half, "splits": len(splits), "method": method,
+    return figures | {"trials_per_half": half, "splits": len(splits), "method": method,
                     "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences),
                     "gate_tripped_share": Fraction(sum(wrong), len(wrong)) if wrong else None,
                     "reason": None if wrong else f"groups: {len(sizes)}, too few for an interval to try a gate on"}

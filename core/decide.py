@@ -17,15 +17,13 @@ import operator
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from core import intervals
+from core.intervals import NORMAL, Groups, Number
 from core.trials import ABSENT, SIDES, Pair, Side, listed
 
-Number = int | float | Fraction
 Scores = list[list[int | Fraction]]
-Groups = list[tuple[int, int]]
 Record = dict[str, Any]
 
 FEW_CASES = 10                 # cases; below, a single case is a tenth of the result
@@ -33,7 +31,6 @@ MIN_GROUPS = 6                 # fewer carry no 95% sign-flip interval: 2 / 2^5 
 Z_95 = 1.96
 LARGEST_PLAN = 10_000_000      # sources; a plan of so many is none
 POWER = 0.80                   # with which planned numbers of sources find what is there
-NORMAL = NormalDist()
 MISSING = "it does not hold if what is missing is graded against it: record that again"
 GATES = ("better", "not-worse", "equivalent")
 # O'Brien and Fleming's constants for 2 to 10 looks at a one-sided error of 0.025 (Jennison & Turnbull 2000, Group
@@ -128,7 +125,8 @@ class Differences(NamedTuple):
 
     def groups(self) -> list[tuple[int, int]]:
         """Return (number of cases, sum of numerators) of each source group."""
-        return list(zip(Counter(self.group_of).values(), self.sums(self.numerators).values(), strict=True))
+        cases = Counter(self.group_of)
+        return [(cases[group], total) for group, total in self.sums(self.numerators).items()]
 
     def means(self) -> Record:
         """Return the mean shares over all cases, and their difference."""
@@ -272,17 +270,17 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str
 def _safety_intervals(seen: Evidence, limits: Limits) -> Record:
     """Return the intervals that claims are held against beside the first; None where none is asked for."""
     alpha, other = limits.alpha, limits.equivalence_alpha
-    found: Record = dict.fromkeys(("equivalence_level", "equivalence_interval", "interval_with_one_more",
+    figures: Record = dict.fromkeys(("equivalence_level", "equivalence_interval", "interval_with_one_more",
                                    "equivalence_interval_with_one_more", "interval_with_missing_filled"))
     if len(seen.groups) < limits.sources:
-        return found
+        return figures
     if seen.against and seen.favour:
-        found["interval_with_missing_filled"] = _widest(seen.against, seen.favour, alpha)
+        figures["interval_with_missing_filled"] = _widest(seen.against, seen.favour, alpha)
     if limits.margin:
-        found |= {"equivalence_level": 1 - 2 * other, "equivalence_interval": seen.interval(other).interval,
+        figures |= {"equivalence_level": 1 - 2 * other, "equivalence_interval": seen.interval(other).interval,
                   "interval_with_one_more": seen.with_one_more(1).interval(alpha).interval,
                   "equivalence_interval_with_one_more": _widest(seen.with_one_more(1), seen.with_one_more(-1), other)}
-    return found
+    return figures
 
 
 def _widest(lower: Evidence, upper: Evidence, alpha: Number) -> tuple[Number, Number] | None:
@@ -380,7 +378,7 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
     verdict, and where no number would do: the difference lies on a limit, or a single source shows no spread.
     """
     asked = "equivalent" if limits.gate == "equivalent" else "not worse"
-    found = {"groups_needed": None, "sources_needed": _sources_needed(asked, seen, limits) if limits.margin else None}
+    figures = {"groups_needed": None, "sources_needed": _sources_needed(asked, seen, limits) if limits.margin else None}
     n, total = map(sum, zip(*seen.groups, strict=True))
     difference = Fraction(total, n * seen.unit)
     for claim in CLAIMS:
@@ -392,17 +390,17 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
         variance = cluster_variance(seen.groups, seen.unit) * len(seen.groups)
         needed = _whole(variance * Fraction(reach(demands[0][2], len(seen.groups))) ** 2 / gap ** 2)
         safe = _sources_needed(claim, seen, limits) if claim in SAFETY else None
-        found["groups_needed"] = max(needed, limits.sources, len(seen.groups) + 1, safe or 0)
-    return found
+        figures["groups_needed"] = max(needed, limits.sources, len(seen.groups) + 1, safe or 0)
+    return figures
 
 
 def _sources_needed(claim: str, seen: Evidence, limits: Limits) -> int | None:
     counts = [sources_for_safety(seen, sign, limits.margin, alpha) for sign, _, alpha in _demands(claim, limits)]
-    found = [max(counts, key=lambda count: count or LARGEST_PLAN)]
+    numbers = [max(counts, key=lambda count: count or LARGEST_PLAN)]
     if claim == "not worse":                               # "better" implies it
         gains = [Fraction(total, seen.unit) - limits.min_gain * n for n, total in seen.groups]
-        found.append(_enough(gains, 0.0, limits.alpha))
-    return min(filter(None, found), default=None)
+        numbers.append(_enough(gains, 0.0, limits.alpha))
+    return min(filter(None, numbers), default=None)
 
 
 def sources_for_safety(seen: Evidence, sign: int, margin: Number, alpha: Number) -> int | None:
@@ -428,8 +426,8 @@ def _enough(values: Sequence[Number], lost: float, alpha: Number) -> int | None:
         tails = [NORMAL.cdf((taken - count * mean) / math.sqrt(count * square)) for taken in (0.0, lost)]
         return max(tails[0], sum(tails) / 2) <= alpha
 
-    found = 1 + bisect.bisect_left(range(1, LARGEST_PLAN), True, key=holds) if mean > 0 else LARGEST_PLAN
-    return found if found < LARGEST_PLAN else None
+    needed = 1 + bisect.bisect_left(range(1, LARGEST_PLAN), True, key=holds) if mean > 0 else LARGEST_PLAN
+    return needed if needed < LARGEST_PLAN else None
 
 
 def _whole(value: Number) -> int:
@@ -495,39 +493,39 @@ def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tu
     """Return "variance", that of the mean difference, and the ways to lessen it: none where there is no spread."""
     groups, unit, sources = diffs.groups(), diffs.unit, Fraction(0)
     n, number = len(diffs.numerators), len(groups)
-    found: Record = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
+    variance: Record = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
                                    "standard_error_source", "design_effect", "reason"))
     if n < 2:
-        return found | {"reason": "one case shows no spread between cases"}, 0, {}
+        return variance | {"reason": "one case shows no spread between cases"}, 0, {}
     whole = by_case = cluster_variance([(1, k) for k in diffs.numerators], unit)
-    found["standard_error_case"] = math.sqrt(by_case)
+    variance["standard_error_case"] = math.sqrt(by_case)
     if has_sources and number < 2:
-        return found | {"reason": "one source shows no spread between sources"}, 0, {}
+        return variance | {"reason": "one source shows no spread between sources"}, 0, {}
     reasons = [] if has_sources else ["no source tag: each case counts as independent"]
     if has_sources:
         by_source = cluster_variance(groups, unit)
-        found["standard_error_source"] = math.sqrt(by_source)
-        found["design_effect"] = by_source / by_case if by_case else None
+        variance["standard_error_source"] = math.sqrt(by_source)
+        variance["design_effect"] = by_source / by_case if by_case else None
         if number == n:
             reasons.append("one case a source: between_cases holds the part of the sources too")
         else:
-            found["between_sources"], within = _between_and_within(groups, diffs)
-            if found["between_sources"]:
-                sources = found["between_sources"] * sum(cases ** 2 for cases, _ in groups) / n ** 2
+            variance["between_sources"], within = _between_and_within(groups, diffs)
+            if variance["between_sources"]:
+                sources = variance["between_sources"] * sum(cases ** 2 for cases, _ in groups) / n ** 2
                 whole = sources + within / n
     ways = {"source_groups": _Way(number, MIN_GROUPS, 0.0)} if has_sources else {}
     if not has_sources or number < n:      # of more cases of the same sources nobody knows
         ways["cases"] = _Way(n, number if has_sources else MIN_GROUPS, float(sources))
     if all(any(len(case) > 1 for case in scores) for scores in trials):
         sampling, part = (sum(figures) for figures in zip(*map(_sampling, trials), strict=True))
-        found |= {"between_cases": max(0.0, (whole - sources) * n - part), "sampling": sampling}
-        ways["trials"] = _Way(sampling / (part or 1), 1, sources + found["between_cases"] / n)
+        variance |= {"between_cases": max(0.0, (whole - sources) * n - part), "sampling": sampling}
+        ways["trials"] = _Way(sampling / (part or 1), 1, sources + variance["between_cases"] / n)
     else:
         reasons.append("one trial a case: the sampling part is not known")
     if len(set(diffs.numerators)) == 1:
         reasons.append("all equal: no spread to plan from")
         ways = {}
-    return found | {"reason": "; ".join(reasons) or None}, float(whole), ways
+    return variance | {"reason": "; ".join(reasons) or None}, float(whole), ways
 
 
 def _between_and_within(groups: Groups, diffs: Differences) -> tuple[Fraction, Fraction]:
@@ -585,12 +583,12 @@ def incomplete(as_read: Pair) -> Record:
                   for case in side.trials)
         return sum((Fraction(sum(share)) / len(share) for share in shares), Fraction(0)) / len(side.trials)
 
-    found: Record = {}
+    figures: Record = {}
     for name, reasons in zip(SIDES, zip(*unscored(as_read).values(), strict=True), strict=True):
         counts = Counter(itertools.chain(*reasons))
-        found[name] = {"trials": counts.total(), "reasons": dict(sorted(counts.items()))}
-    if not any(side["trials"] for side in found.values()):
-        return found | {"difference_bounds": None}
+        figures[name] = {"trials": counts.total(), "reasons": dict(sorted(counts.items()))}
+    if not any(side["trials"] for side in figures.values()):
+        return figures | {"difference_bounds": None}
     low, high = as_read.score_range
-    return found | {"difference_bounds": [mean(as_read.candidate, end) - mean(as_read.baseline, other)
+    return figures | {"difference_bounds": [mean(as_read.candidate, end) - mean(as_read.baseline, other)
                                           for end, other in ((low, high), (high, low))]}

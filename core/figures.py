@@ -126,10 +126,10 @@ def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Record, str |
         names.setdefault(cases, []).append(f"{tag}: {value}")
     parts = {cases: data.differences.of(cases) for cases in names}
     these = {cases: data.very_cases.figures(cases, part.means()["difference"]) for cases, part in parts.items()}
-    p_values = [found["p_value"] for found in these.values()]
+    p_values = [answer["p_value"] for answer in these.values()]
     holm = adjust.holm(p_values) if None not in p_values else p_values
-    for found, p_value in zip(these.values(), holm, strict=True):
-        found["adjusted_p_value"] = p_value
+    for answer, p_value in zip(these.values(), holm, strict=True):
+        answer["adjusted_p_value"] = p_value
     adjusted, method = _adjusted(parts, len(data.differences.groups()))
     slices, unscored = dict[str, Record](), decide.unscored(data.as_read)
     for (tag, value), cases in data.slices.items():
@@ -157,8 +157,8 @@ def _adjusted(parts: dict[Cases, Differences],
         totals, counts = part.sums(part.numerators), Counter(part.group_of)
         sums.append([totals.get(group, 0) for group in range(groups)])
         sizes.append([counts[group] for group in range(groups)])
-    found, method = adjust.adjusted_p_values(sums, sizes)
-    return dict(zip(enough, found, strict=True)), method
+    p_values, method = adjust.adjusted_p_values(sums, sizes)
+    return dict(zip(enough, p_values, strict=True)), method
 
 
 def trial_pairs(data: Data) -> Record:

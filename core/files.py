@@ -203,12 +203,12 @@ def _why_not_written(target: int | str, kind: str, inputs: Sequence[str], manife
     data = read_bytes(target) if there else b""
     if not data or kind in _REPORTS and re.fullmatch(_REPORTS[kind], data, re.DOTALL):
         return ""
-    found = ""
+    there_is = ""
     with contextlib.suppress(RunError):
-        found, value = identify(data, target)
-        if found == "a run record" and manifest and _run_of(value["manifest"]) != _run_of(manifest):
-            found = "a run record of another case set, task or system"
-    return "" if found == kind else (f"it is {found or 'a file of another kind'}, and only {kind} made before is "
+        there_is, value = identify(data, target)
+        if there_is == "a run record" and manifest and _run_of(value["manifest"]) != _run_of(manifest):
+            there_is = "a run record of another case set, task or system"
+    return "" if there_is == kind else (f"it is {there_is or 'a file of another kind'}, and only {kind} made before is "
                                      "replaced; name another file")
 
 

@@ -166,11 +166,11 @@ def _combined(one: _Ways, other: _Ways) -> _Ways:
     >>> dict(_combined({100: 1, 105: 1}, {100: 1, 105: 1}))     # with 100 as wide: groups of one case, totals 0 and 5
     {200: 1, 205: 2, 210: 1}
     """
-    found: _Ways = defaultdict(int)
+    combined: _Ways = defaultdict(int)
     for draw, times in other.items():                           # a draw more: the loop inside is the long one
         for place, ways in one.items():
-            found[place + draw] += ways * times
-    return found
+            combined[place + draw] += ways * times
+    return combined
 
 
 def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
@@ -181,10 +181,10 @@ def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
     >>> _heights({(1, 2): 1, (2, 0): 3}, Fraction(1, 2))
     Counter({-2: 3, 3: 1})
     """
-    found: Counter[int] = Counter()
+    heights: Counter[int] = Counter()
     for (size, total), count in kinds.items():
-        found[total * t.denominator - size * t.numerator] += count
-    return found
+        heights[total * t.denominator - size * t.numerator] += count
+    return heights
 
 
 class _Counted:
@@ -369,7 +369,7 @@ class _Inverted:
 
 # === Looking for an end ===============================================================================================
 
-def _score(probability: Number) -> float:
+def _normal_quantile(probability: Number) -> float:
     """Return a normal quantile, finite everywhere: almost a straight line in t."""
     return NORMAL.inv_cdf(min(max(float(probability), 1e-9), 1 - 1e-9))
 
@@ -390,9 +390,9 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
         if tries > 5 and tries % 2 == 0:
             guess = (low + high) // 2                       # in whole numbers: these may be beyond any float
         p = min(max(math.ceil(guess), low + 1), high - 1)
-        found = share(p)
-        low, high = (low, p) if found >= wanted else (p, high)
-        move = spread * (_score(wanted) - _score(found))
+        reached = share(p)
+        low, high = (low, p) if reached >= wanted else (p, high)
+        move = spread * (_normal_quantile(wanted) - _normal_quantile(reached))
         guess = p + 1.1 * move + math.copysign(1, move)        # a little too far, so that both sides close in
     return high
 
@@ -418,13 +418,13 @@ def _end(kinds: _Kinds, wanted: Number, share: Callable[[Fraction, int], Number]
     def at_step(coarse: int) -> Callable[[int], Number]:
         return lambda p: share(base + p * step, coarse)
 
-    last, guess = None, (middle - float(base)) / float(step) + spread * _score(wanted)
+    last, guess = None, (middle - float(base)) / float(step) + spread * _normal_quantile(wanted)
     for coarse in (1,) if grid else ROUGHLY:
-        found = _first(at_step(coarse), wanted, limits, guess, spread)
-        if last is not None and abs(found - last) <= 2:
+        end = _first(at_step(coarse), wanted, limits, guess, spread)
+        if last is not None and abs(end - last) <= 2:
             break
-        guess = last = found
-    return base + step * found
+        guess = last = end
+    return base + step * end
 
 
 # === The bootstrap, computed ==========================================================================================
@@ -465,9 +465,9 @@ def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) 
     >>> exact_interval([0, 1], 1, level=0.5).interval  # P(mean <= 0) = 1/4 reaches 1/4, P(mean <= 1/2) = 3/4 does 3/4
     (Fraction(0, 1), Fraction(1, 2))
     """
-    tail, found = _tail(level), _bootstrap([(1, k) for k in numerators])
-    return Interval((found.quantile(tail) / unit, found.quantile(1 - tail) / unit),
-                    f"{'exact' if found.exact else 'numerical'}, grid of 1/{unit}", found.exact)
+    tail, means = _tail(level), _bootstrap([(1, k) for k in numerators])
+    return Interval((means.quantile(tail) / unit, means.quantile(1 - tail) / unit),
+                    f"{'exact' if means.exact else 'numerical'}, grid of 1/{unit}", means.exact)
 
 
 def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
@@ -480,12 +480,12 @@ def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interva
     >>> source_interval([(1, 0), (1, 1)], 1, level=0.5)[:2]
     ((Fraction(0, 1), Fraction(1, 2)), 'exact over 3 draws')
     """
-    n, tail, found = len(groups), _tail(level), _bootstrap(groups)
-    method = f"{'exact' if found.exact else 'numerical'}, {n} groups"
-    if found.exact and n <= 10:
+    n, tail, means = len(groups), _tail(level), _bootstrap(groups)
+    method = f"{'exact' if means.exact else 'numerical'}, {n} groups"
+    if means.exact and n <= 10:
         method = f"exact over {math.comb(2 * n - 1, n)} draws"
-    return Interval((found.quantile(tail) / unit, found.quantile(1 - tail) / unit), method, found.exact, None,
-                    found.share(Fraction(0)))
+    return Interval((means.quantile(tail) / unit, means.quantile(1 - tail) / unit), method, means.exact, None,
+                    means.share(Fraction(0)))
 
 
 # === Sign flips =======================================================================================================

@@ -17,7 +17,7 @@ HEAD = 1 << 16  # bytes that tell what a file is
 OURS = ("a log", "a run record", "a comparison", "a case set", "a plain trial log", "JSON of another kind", "")
 
 # What a file is by keys of its outermost object, the first in a list or on a line.
-KEYS = (
+KNOWN_KEYS = (
     ("task_id config", "a plain trial log",
      "python3 compare.py CONFIG CONFIG --trials {path} compares two of its runs"),
     ("log_version", "a log", "python3 harness.py replay {path} --cases CASES.json --out RUN.json makes its run record"),
@@ -58,7 +58,7 @@ def outermost_keys(text: str) -> list[str]:
 
 def by_keys(keys: Collection[str]) -> tuple[str, str]:
     """Return what an object with these keys is, and what reads it."""
-    for needed, kind, advice in KEYS:
+    for needed, kind, advice in KNOWN_KEYS:
         if all(key in keys for key in needed.split()):
             return kind, advice
     if keys and next(iter(keys)).endswith((".eval", ".json")):

@@ -56,7 +56,7 @@ def parse_options(given: Mapping[str, Any]) -> Options:
         _require(_is_option(name, value), f"{name} {value!r:.60} is no option")
     low, high = (_number("score_range", text) for text in words["score_range"])
     _require(low < high, "--score-range: LOW is below HIGH")
-    gain, margin = (_amount(name, words[name], high - low) for name in ("min_gain", "margin"))
+    gain, margin = (_score_units(name, words[name], high - low) for name in ("min_gain", "margin"))
     gate, among, seed = words["gate"], words["among"], words["seed"]
     _require(gate in (None, "better") or margin, f"--gate {gate} needs --margin, the loss that is tolerated")
     plan = None if words["plan"] is None else Fraction(_number("plan", words["plan"]))
@@ -92,7 +92,7 @@ def _look(text: str | None) -> tuple[int, int] | None:
     return look
 
 
-def _amount(name: str, text: str, width: Score) -> Fraction:
+def _score_units(name: str, text: str, width: Score) -> Fraction:
     """Return a gain or loss in score units, at least 0 and below the width of the score range."""
     amount = Fraction(_number(name, text))
     _require(0 <= amount < width, f"--{name.replace('_', '-')} {text} is not from 0 to below the width of the score "

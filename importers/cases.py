@@ -51,7 +51,7 @@ def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, A
     if args.grader in ("any_of", "json", "number"):
         value = parse_json(value, f"{where}: {args.expected}") if isinstance(value, str) else value
     elif not isinstance(value, list):
-        value = shown(value)
+        value = cell_text(value)
     whole = isinstance(value, dict) and args.grader in value and args.grader != "json"  # with its flags
     expected = value if whole else {args.grader: value}
     try:
@@ -70,23 +70,23 @@ def run(args: argparse.Namespace) -> int:
     for where, row in read_table(args.table, decoder=STRICT):
         for name in (*filled, *args.tag):
             if not isinstance(row, dict) or name not in row:
-                raise RunError(f"{where}: no column {name!r} in {shown(row)[:200]}; name a column that it has"
+                raise RunError(f"{where}: no column {name!r} in {cell_text(row)[:200]}; name a column that it has"
                                + what_else(args.table))
             may_be_blank = name in args.tag or name in args.input and row[args.expected] == answer_task.REJECTED
-            if not may_be_blank and not shown(row[name]).strip():
+            if not may_be_blank and not cell_text(row[name]).strip():
                 raise RunError(f"{where}: {name} is blank; fill it in, or leave the row out")
         asked = {name: row[name] for name in args.input}
         if len(asked) == 1 and isinstance(row[args.input[0]], dict):
             asked = row[args.input[0]]  # an input as a case set holds it
-        case_id = shown(row[args.id]).strip()
+        case_id = cell_text(row[args.id]).strip()
         for what, value in (("id", case_id), ("input", json.dumps(asked, sort_keys=True))):
             first = seen.setdefault((what, value), where)
             if first != where:
                 raise RunError(f"{where}: the {what} {value!r:.60} is also at {first}; keep one of the two")
-        split = shown(row[args.split]).strip() if args.split else SPLITS[0]
+        split = cell_text(row[args.split]).strip() if args.split else SPLITS[0]
         if split not in SPLITS:
             raise RunError(f"{where}: split {split!r:.40} is none of {', '.join(SPLITS)}; correct it")
-        tags = {tag: shown(row[column]).strip() for tag, column in tag_columns.items()}
+        tags = {tag: cell_text(row[column]).strip() for tag, column in tag_columns.items()}
         cases.append({"id": case_id, "split": split, "input": asked,
                       "expected": expected_of(row[args.expected], args, where),
                       "tags": {tag: value for tag, value in tags.items() if value}})
@@ -99,5 +99,5 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def shown(value: Any) -> str:
+def cell_text(value: Any) -> str:
     return "" if value is None else text_of(value)

@@ -41,7 +41,7 @@ def options(option: Callable[..., Any]) -> None:
 
 
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
-    entries = read_log(path)
+    entries = read_entries(path)
     header = next(entries)[1]
     log = EvalLog(versioned(path, header.get("version"), VERSIONS, rows), header, args, rows)
     for place, sample in entries:
@@ -179,7 +179,7 @@ def config_of(spec: dict[str, Any]) -> str:
     return " ".join([spec["model"], *(f"{name}={text_of(value)}" for name, value in passed.items())])
 
 
-def read_log(path: str) -> Iterator[tuple[str, Any]]:
+def read_entries(path: str) -> Iterator[tuple[str, Any]]:
     """Yield (path, header) of a log, then (place, sample) of each sample; the header fills up while a JSON log is read.
 
     Raises RunError where the file is no log of Inspect, or damaged.
@@ -202,11 +202,11 @@ def zip_entries(path: str, file: BinaryIO) -> Iterator[tuple[str, Any]]:
     members = {info.filename: info for info in archive.infolist()}  # of one name the last counts, as for Inspect
     start = members.get("header.json") or members.get("_journal/start.json")  # a run that was killed has no header
     yield path, start and parse(archive, start, path)
-    found: list[tuple[int, str, zipfile.ZipInfo]] = [
+    files: list[tuple[int, str, zipfile.ZipInfo]] = [
         (int(match[2]), match[1], info) for name, info in members.items()
         if (match := re.fullmatch(r"samples/(.*)_epoch_(\d{1,9})\.json", name, re.DOTALL))]
-    found.sort(key=lambda item: (item[0], item[1].zfill(20) if item[1].isdecimal() else item[1]))
-    for epoch, name, info in found:
+    files.sort(key=lambda item: (item[0], item[1].zfill(20) if item[1].isdecimal() else item[1]))
+    for epoch, name, info in files:
         yield f"sample {name!r}, epoch {epoch}", parse(archive, info, path)
 
 

@@ -26,11 +26,11 @@ from core.texts import head, opened
 from core.trial_logs import check_row
 from core.trials import kept_text, listed, repeats
 
-LONGEST = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
+SHORT_TEXT = 200  # characters of a tag's value or an error; longer text names no slice, and a stack trace is no reason
 LABEL = 40  # characters of what a case asks, in its name
 # The fields that say most about a document.
 FIELDS_OF_WORDS = ("question", "query", "prompt", "input", "text", "problem", "instruction", "goal")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 class Key(NamedTuple):
@@ -192,7 +192,7 @@ class Rows:
         for text, count in self.notes.items():
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")
         if self._unfit:
-            print_stderr(f"note: no tags, for their values exceed {LONGEST} characters, differ within a case, or "
+            print_stderr(f"note: no tags, for their values exceed {SHORT_TEXT} characters, differ within a case, or "
                          f"hardly repeat (then --tag NAME makes one): {listed(self._unfit, 20)}")
         for config, count in Counter(config for config, *_ in self._trials).items():
             print_stderr(f"note: trials of config {config!r}: {count}")
@@ -247,7 +247,7 @@ class Rows:
 
 def fits_tag(value: Any) -> bool:
     if isinstance(value, str):
-        return len(value) <= LONGEST and value.encode(errors="ignore").decode() == value  # no half of a character
+        return len(value) <= SHORT_TEXT and value.encode(errors="ignore").decode() == value  # no half of a character
     return isinstance(value, int) or isinstance(value, float) and math.isfinite(value)
 
 
@@ -294,7 +294,7 @@ def label(asked: Any) -> str:
 
 
 def first_words(error: object) -> str:
-    return str(error).strip().partition("\n")[0][:LONGEST]
+    return str(error).strip().partition("\n")[0][:SHORT_TEXT]
 
 
 def score_of(value: Any, words: Mapping[str, float]) -> tuple[float | None, str | None]:
@@ -306,7 +306,7 @@ def score_of(value: Any, words: Mapping[str, float]) -> tuple[float | None, str 
     if isinstance(value, str):
         text = value.strip().lower()
         value = words.get(value, words.get(text, value))
-        if isinstance(value, str) and NUMBER.fullmatch(text):
+        if isinstance(value, str) and DECIMAL.fullmatch(text):
             value = float(text)
             value = int(value) if value.is_integer() else value
     if isinstance(value, (int, float)) and abs(value) < math.inf:  # false for NaN as well

@@ -156,7 +156,7 @@ class OracleTest(ConvertTest):
 
     def test_inspect_mean_is_the_one_that_inspect_computed(self):
         for name in ("inspect-v1.eval", "inspect-v2.eval", "inspect-0.3.46.eval"):
-            header = next(inspect_ai.read_log(data(name)))[1]
+            header = next(inspect_ai.read_entries(data(name)))[1]
             metrics = header["results"]["scores"][0]["metrics"]
             scores = {}
             for row in self.rows("inspect", data(name)):
@@ -172,7 +172,7 @@ class OracleTest(ConvertTest):
                          [stats["successes"], stats["failures"], stats["errors"]])
 
     def test_inspect_log_gives_the_same_rows_zipped_and_as_json(self):
-        items = list(inspect_ai.read_log(data("inspect-v1.eval")))
+        items = list(inspect_ai.read_entries(data("inspect-v1.eval")))
         log = {**items[0][1], "samples": [sample for _, sample in reversed(items[1:])]}
         for argv in ((), ("--id", "id"), ("--tag", "level", "--cluster", "language")):
             found = [run("inspect", path, *argv) for path in (self.file("log.json", log), data("inspect-v1.eval"))]
@@ -1023,7 +1023,7 @@ class CommandTest(ConvertTest):
     def test_damaged_logs_give_rows_or_one_line_that_says_why(self):
         rng = random.Random(3)
         junk = [None, True, 0, -1, float("nan"), "", "x", "\ud800", [], [1], {}, {"a": 1}, [[]], [{}], 10**400]
-        items = list(inspect_ai.read_log(data("inspect-v1.eval")))
+        items = list(inspect_ai.read_entries(data("inspect-v1.eval")))
         logs = ((["inspect", "--unfinished"], {**items[0][1], "samples": [sample for _, sample in items[1:4]]}),
                 (["promptfoo", "--cluster", "source"], json.loads(read(data("promptfoo.json")))),
                 (["lm-eval", "--metric", "exact_match"], json.loads(read(GEN[0]).partition("\n")[0])),

@@ -448,10 +448,10 @@ class Words:
                         "; ".join(notes), ends, part["difference"], change=part["difference"], key=(tag, value))
 
     def consistency(self) -> Blocks:
-        found = self.all["consistency"]
-        before, after = (found[side] for side in SIDES)
+        steadiness = self.all["consistency"]
+        before, after = (steadiness[side] for side in SIDES)
         if before["always"] is None:
-            yield f"Consistency is {NOT_MEASURED}: {found['reason'] or VERSION_1}."
+            yield f"Consistency is {NOT_MEASURED}: {steadiness['reason'] or VERSION_1}."
             return
         rows = [TableRow([f"cases that {key} pass", f"{before[key]}", f"{after[key]}"])
                 for key in ("always", "sometimes", "never")]
@@ -459,8 +459,8 @@ class Words:
             rows.append(TableRow([f"pass^{k}", *(f"{share:.4f}" for share in shares)]))
         yield Table("consistency", "How steadily cases pass", ["Cases", "#baseline", "#candidate"], rows)
         yield (f"pass^k: how often k trials of a case all pass; a trial passes with the top score, {self.high:g}. "
-               f"Newly unsteady: {listed(found['newly_unsteady']) or 'none'}. "
-               f"Newly steady: {listed(found['newly_steady']) or 'none'}.")
+               f"Newly unsteady: {listed(steadiness['newly_unsteady']) or 'none'}. "
+               f"Newly steady: {listed(steadiness['newly_steady']) or 'none'}.")
 
     def plans(self) -> Blocks:
         """Return what would make the interval narrower, and what the asked half-width takes."""

@@ -43,10 +43,12 @@ RESAMPLES = 2000
 SEED = 20261020
 
 # Up to where distributions are counted: some tenths of a second where inverting takes seconds, else hundredths.
-HALVED_DRAWS, COUNTED_SOURCES = 11, 40          # draws of one size, which take two halves; sources of other sizes
+HALVED_SUMS = 8192           # of a half: it has no more of 11 draws from 11 groups, or of the subsets of 26 groups
+HALVED_DRAWS, HALVED_GROUPS = 11, 26
+FEW_HALVED_SUMS = 2048       # of a half of more groups
+COUNTED_SOURCES = 40         # of other sizes
 COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many sources of other sizes, and for the rest
 COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for sign flips: groups, or groups times places of their sums
-HALVED_GROUPS = 26           # of which each half has 8,192 sums of subsets
 ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many are rounded to so many steps
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point
 
@@ -173,6 +175,28 @@ def _combined(one: _Ways, other: _Ways) -> _Ways:
     return combined
 
 
+def _halved(draws: Sequence[_Ways], most: int) -> Callable[[int], int] | None:
+    """Return the function of a sum that tells in how many ways the draws add up to at most that.
+
+    None where a half of the draws has more sums than `most`. Two sorted halves tell it without being combined (Horowitz
+    & Sahni 1974, J. ACM 21:277).
+
+    >>> [_halved([{0: 1, 2: 1}, {0: 1, 3: 1}], 9)(reach) for reach in (1, 2, 4, 5)]       # sums 0, 2, 3 and 5
+    [1, 2, 3, 4]
+    """
+    halves = list[_Ways]()
+    for half in (draws[::2], draws[1::2]):
+        ways: _Ways = {0: 1}
+        for draw in half:
+            ways = _combined(ways, draw)
+            if len(ways) > most:
+                return None
+        halves.append(ways)
+    sums = sorted(halves[0])
+    running = list(itertools.accumulate(map(halves[0].__getitem__, sums), initial=0))
+    return lambda reach: sum(ways * running[bisect_right(sums, reach - part)] for part, ways in halves[1].items())
+
+
 def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
     """Return how many groups have each total - t size, in whole numbers.
 
@@ -212,29 +236,16 @@ class _Counted:
 
 
 class _Halved:
-    """The distribution of the mean of draws of one size, from in how many ways each half of them adds up.
-
-    Two sorted halves tell P(mean <= t) without being combined (Horowitz & Sahni 1974, J. ACM 21:277).
-    """
+    """The distribution of the mean of draws of one size, from in how many ways each half of them adds up."""
     exact = True
 
-    def __init__(self, kinds: _Kinds) -> None:
-        self.kinds = kinds
-        one = {total: count for (_, total), count in kinds.items()}
-        self.draws = sum(one.values())
+    def __init__(self, kinds: _Kinds, ways: Callable[[int], int]) -> None:
+        self.kinds, self.ways, self.every = kinds, ways, sum(kinds.values()) ** sum(kinds.values())
         self.cases = sum(size * count for (size, _), count in kinds.items())
-        halves: list[_Ways] = [{0: 1}, {0: 1}]
-        for draw in range(self.draws):
-            halves[draw % 2] = _combined(halves[draw % 2], one)
-        self.first, second = halves[1], sorted(halves[0].items())
-        self.totals = [total for total, _ in second]
-        self.running = list(itertools.accumulate((ways for _, ways in second), initial=0))
 
     def share(self, t: Fraction, coarse: int = 1) -> Fraction:
         """Return P(mean <= t), however coarse it may be."""
-        most = math.floor(t * self.cases)
-        ways = sum(ways * self.running[bisect_right(self.totals, most - total)] for total, ways in self.first.items())
-        return Fraction(ways, self.draws ** self.draws)
+        return Fraction(self.ways(math.floor(t * self.cases)), self.every)
 
     def quantile(self, share: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= share."""
@@ -355,9 +366,10 @@ class _Inverted:
 
     def share(self, t: Fraction, coarse: int = 1) -> float:
         """Return P(mean <= t), with `coarse` times the noise where there must be any."""
-        if self.totals:
-            return self.totals.share(math.floor(self.cases * t), coarse)
-        return self._sum(t).share(0, coarse)
+        means, most = (self.totals, math.floor(self.cases * t)) if self.totals else (self._sum(t), 0)
+        equal = sum(count for (size, total), count in self.kinds.items() if total == t * size) / self.draws
+        # Where every group drawn has this very mean, noise would bring half of the draws above it.
+        return min(1.0, means.share(most, coarse) + (equal ** self.draws / 2 if means.blur else 0.0))
 
     def quantile(self, share: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= share."""
@@ -441,8 +453,9 @@ def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Ha
     """Return the distribution, from how many groups there are of each kind: counted if that is little work."""
     kinds, draws = dict(times), sum(count for _, count in times)
     one_size = len({size for size, _ in kinds}) == 1
-    if one_size and draws <= HALVED_DRAWS:
-        return _Halved(kinds)
+    totals = {total: count for (_, total), count in kinds.items()}
+    if one_size and draws <= HALVED_DRAWS and (halved := _halved([totals] * draws, HALVED_SUMS)):
+        return _Halved(kinds, halved)
     most = FEW_SUMS if one_size or draws > COUNTED_SOURCES else COUNTED_SUMS
     wide = _wide(kinds)
     one: _Ways = {size * wide + total: count for (size, total), count in kinds.items()}
@@ -499,12 +512,13 @@ def groups_needed_for(alpha: Number) -> int:
     return math.ceil(1 / Fraction(str(alpha)) - 1).bit_length()
 
 
-def flip_tail(times: Mapping[int, int], coarse: int = 1) -> Number:
+def flip_tail(times: Mapping[int, int], coarse: int = 0) -> Number:
     """Return the share of all subsets of whole values, the empty one included, with a sum of at most 0.
 
     Each value is there so many times. With group sums as values: how often random signs, each as likely as the other,
     bring the sum as low as minus what it is. At most 2.5% is the same as: the 95% sign-flip interval of these groups
-    lies above 0 (Hartigan 1969). Beyond counting it is good to about 1e-4, or to `coarse` times that (_end asks).
+    lies above 0 (Hartigan 1969). Beyond counting it is good to about 1e-4, or to `coarse` times that, for which less is
+    counted (_end asks).
 
     >>> flip_tail({1: 1, 2: 1, -1: 1})     # {}, {-1}, {1, -1} of eight
     Fraction(3, 8)
@@ -530,30 +544,25 @@ def flip_p_value(values: Iterable[int]) -> Number:
 def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
     """Return the share of all subsets of positive sizes with a sum of at most reach.
 
-    Leaving a negative value out is as good as taking its size, so this answers for any values. Few sizes are counted
-    in two halves, whose sums need not be combined (Horowitz & Sahni 1974, J. ACM 21:277).
+    Leaving a negative value out is as good as taking its size, so this answers for any values. They are counted in
+    whole numbers where these are small, or the sums of a half few: so a sum that equals the reach is seen to equal it.
     """
     if reach < 0:
         return Fraction(0)
     n, whole, every = sizes.total(), sum(size * count for size, count in sizes.items()), list(sizes.elements())
     if 2 * reach >= whole:                                      # every other subset is the rest of one that counts
         return 1 - _subsets(sizes, whole - reach - 1, coarse)
-    if n <= HALVED_GROUPS:
-        second = sorted(_sums_of_subsets(every[::2]))
-        return Fraction(sum(bisect_right(second, reach - part) for part in _sums_of_subsets(every[1::2])), 2 ** n)
-    unit = Fraction(math.gcd(*sizes))
+    unit, roughly = math.gcd(*sizes), coarse or 1
+    if n > HALVED_GROUPS and reach // unit * n ** 2 * roughly <= COUNTED_BITS:
+        return _count_subsets([size // unit for size in every], reach // unit)
+    if n <= HALVED_GROUPS or not coarse:
+        ways = _halved([{0: 1, size: 1} for size in every], HALVED_SUMS if n <= HALVED_GROUPS else FEW_HALVED_SUMS)
+        if ways:
+            return Fraction(ways(reach), 2 ** n)
     if n <= ROUNDED_GROUPS:
-        unit = max(unit, Fraction(reach, ROUNDED_STEPS // coarse))
-    if reach // unit * n ** 2 * coarse <= COUNTED_BITS:
-        return _count_subsets([round(size / unit) for size in every], reach // unit)
-    return _invert_subsets({size // unit: count for size, count in sizes.items()}, reach // unit, coarse)
-
-
-def _sums_of_subsets(sizes: Sequence[int]) -> list[int]:
-    sums = [0]
-    for size in sizes:
-        sums += [size + total for total in sums]
-    return sums
+        step = Fraction(reach, ROUNDED_STEPS // roughly)
+        return _count_subsets([round(size / step) for size in every], reach // step)
+    return _invert_subsets({size // unit: count for size, count in sizes.items()}, reach // unit, roughly)
 
 
 def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:

@@ -31,6 +31,7 @@ from harness import SYSTEM_FIELDS
 
 INPUTS = ("input", "input_sha256")
 UNEXPLAINED = "null score without an error"
+LARGEST_DENOMINATOR = 100  # of a score read as a fraction: 0.333333333 is a third, and three of them are 1
 REASON_LENGTH = 60  # characters: reasons are counted by their text, and no stack trace comes twice
 
 
@@ -136,7 +137,10 @@ def _reason(error: object) -> str | None:
 
 def _exact(value: int | float, places: int | None = None) -> Score:
     exact = Fraction(repr(value) if isinstance(value, float) else value)  # the decimal as it was written: 0.1, a tenth
-    exact = exact if places is None else round(exact, places)
+    if places is not None:
+        exact = round(exact, places)
+        simple = exact.limit_denominator(LARGEST_DENOMINATOR)
+        exact = simple if round(simple, places) == exact else exact
     return exact.numerator if exact.denominator == 1 else exact
 
 

@@ -87,7 +87,7 @@ def inverted():
     """Let nothing be counted, so that small shapes can be held against brute force: 60 times as roughly, for speed."""
     intervals._resampled.cache_clear()
     return mock.patch.multiple(intervals, HALVED_DRAWS=0, COUNTED_SUMS=0, FEW_SUMS=0, COUNTED_GROUPS=0,
-                               COUNTED_SUBSETS=0, HALVED_GROUPS=0, ROUNDED_GROUPS=0, COUNTED_BITS=0,
+                               COUNTED_SUBSETS=0, HALVED_GROUPS=0, FEW_HALVED_SUMS=0, ROUNDED_GROUPS=0, COUNTED_BITS=0,
                                BLUR=60 * intervals.BLUR, FLIP_BLUR=20 * intervals.FLIP_BLUR)
 
 
@@ -303,6 +303,13 @@ class SourceIntervalTest(unittest.TestCase):
                 self.assertAlmostEqual(found.tail, sum(mean <= 0 for mean in means) / len(means), places=3)
                 self.assertFalse(found.exact)
 
+    def test_no_gain_share_holds_the_draws_in_which_nothing_moved(self):
+        for count, moved in ((100, 3), (500, 4)):
+            groups = [(1, 0)] * (count - moved) + [(1, k) for k in (3141593, 2718282, 1414214, 1618034)[:moved]]
+            found = source_interval(groups, 10 ** 7)
+            self.assertFalse(found.exact)
+            self.assertAlmostEqual(found.tail, (1 - moved / count) ** count, places=5)
+
     def test_data_sets_lie_within_the_spread_of_an_independent_bootstrap(self):
         for name, (text, trials, _, low, high) in DATA.items():
             with self.subTest(name):
@@ -367,6 +374,18 @@ class SignFlipTest(unittest.TestCase):
         self.assertEqual(sign_flip(groups[:5], 1).tail, Fraction(1, 16))
         self.assertEqual(sign_flip(groups[:5], 1, level=0.9).interval, (1, 5))
         self.assertEqual(sign_flip(groups[:4], 1, level=0.9).reason, "fewer than 5 sources: too few for a 90% interval")
+
+    def test_sums_that_equal_the_limit_are_counted_for_scores_of_many_decimals(self):
+        rng = random.Random(44)
+        for decimals, count in ((4, 40), (6, 60), (9, 30), (9, 100)):
+            values = [round(10 ** decimals * rng.choice((-3, -2, -1, 1, 2, 3, 4)) / 6) for _ in range(count)]
+            ways = Counter({0: 1})
+            for value in values:
+                ways = ways + Counter({total + value: times for total, times in ways.items()})
+            tail = Fraction(sum(times for total, times in ways.items() if total <= 0), 2 ** count)
+            with self.subTest(decimals=decimals, count=count):
+                self.assertEqual(intervals.flip_tail(Counter(values)), tail)
+                self.assertEqual(intervals.flip_excludes([(1, k) for k in values], 1, 0, tail), True)
 
     def test_inversion_equals_brute_force(self):
         rng = random.Random(16)

@@ -85,7 +85,9 @@ class OneRowTest(unittest.TestCase):
         third = Fraction(1, 3)
         for given, score_range, score in (
                 (0.1 + 0.2, (0, 1), Fraction(3, 10)), (1 + 2**-52, (0, 1), 1), (-1e-12, (0, 1), 0),
-                (1 / 3, (0, 1), Fraction(333333333, 10**9)), (1 / 3, (0, third), third),
+                (1 / 3, (0, 1), third), (0.333333333, (0, 1), third), (0.33333333, (0, 1), Fraction(33333333, 10**8)),
+                (1 / 101, (0, 1), Fraction(9900990, 10**9)), (100 / 7, (0, 100), Fraction(100, 7)),
+                (1 / 3, (0, third), third),
                 (0.1 + 0.2, (0, 100), Fraction(3, 10)), (1e-10, (0, Fraction(1, 100)), Fraction(1, 10**10)),
                 (123456, (0, 10**12), 123000), (4e-11, (-5, 5), 0)):
             self.assertEqual(self.row(score_range, score=given).trial.score, score, (given, score_range))

@@ -70,16 +70,17 @@ def format_line(comparison: dict[str, Any]) -> str:
 def verdict_lines(comparison: dict[str, Any]) -> list[str]:
     """Return the verdict in a line, and where there is a gate whether it is met, and why not, in another."""
     decision, places = comparison["decision"], _places(comparison)
-    unit, groups, ends, met = (decision[key] for key in ("unit", "groups", "interval", "gate_met"))
+    unit, ends = decision["unit"], decision["interval"]
     span = " to ".join(f"{end:+.{places}f}" for end in ends) if ends else "no interval"
-    counted = f"1 {unit}" if groups == 1 else f"{groups} {unit}s"
+    counted = f"1 {unit}" if decision["groups"] == 1 else f"{decision['groups']} {unit}s"
     verdict = f"verdict: {decision['verdict']}; by {unit} {span} ({counted})"
-    if met is None:
+    if decision["gate_met"] is None:
         why = decision["reason"] and (decision["margin"] or not ends)
         return [f"{verdict}; {decision['reason']}" if why else verdict]
+    asked = [decision["gate"], "must pass" if comparison["must_pass"] else None]
     unsure = "" if decision["gate_contradicted"] else ", the data cannot tell"
-    return [verdict, f"gate: {decision['gate'] or 'must pass'}, " + (
-        "met" if met else f"not met{unsure}: {decision['gate_reason']}")]
+    return [verdict, f"gate: {' and '.join(filter(None, asked))}, " + (
+        "met" if decision["gate_met"] else f"not met{unsure}: {decision['gate_reason']}")]
 
 
 # === Command line ===

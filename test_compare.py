@@ -556,6 +556,10 @@ class CommandTest(unittest.TestCase):
                      ("--html", "x"), ("--markdown", "x"), ("--json",), ("--table",), ("--gate", "better"),
                      ("--tag", "t")):
             self.assertEqual(self.command("old", "new", "--trials", log, "--check", saved, *more)[0], 2, more)
+        changed = json.loads(before)
+        changed["options"]["surplus"] = 1
+        odd = self.save("odd.json", json.dumps(changed))
+        self.assertIn("surplus 1 is no option", self.command("old", "new", "--trials", log, "--check", odd)[2])
         self.simple_log(gain=False)
         self.assertIn("differ in ", self.command("old", "new", "--trials", log, "--check", saved)[2])
         with open(saved, "rb") as file:
@@ -751,6 +755,12 @@ class CommandTest(unittest.TestCase):
         self.assertFalse({"intervals_disagree", "many_slices"} & {*codes})
         self.assertRegex(stderr, r"^verdict: undecided; ")
 
+    def test_thirds_add_up_to_what_they_are(self):
+        rows = [(config, f"c{i}", seed, score, {}) for i in range(10) for config, scores in (
+            ("old", (1 / 3, 2 / 3, 0)), ("new", (1 / 3, 1 / 3, 1 / 3))) for seed, score in enumerate(scores)]
+        _, stderr, found = self.compared(self.rows(*rows))
+        self.assertEqual((found["overall"]["same"], found["decision"]["verdict"]), (10, "undecided"))
+
     def test_must_pass_is_a_gate_and_names_what_failed(self):
         rows = [(config, f"c{i}", seed, int(i != 3 or config == "old" or seed > 0), {
             "cluster": f"s{i}", "tags": {"kind": "safety" if i < 5 else "other"}})
@@ -765,8 +775,10 @@ class CommandTest(unittest.TestCase):
         self.assertIn("gate: must pass, met\n", stderr)
         # A gate that cannot tell is 4, with a case that must pass and does not 3.
         for slices, status in (("other", 4), ("safety", 3)):
-            self.assertEqual(self.compared(self.rows(*rows), "--must-pass", f"kind={slices}", "--gate", "better")[0],
-                             status)
+            found, stderr, _ = self.compared(self.rows(*rows), "--must-pass", f"kind={slices}", "--gate", "better")
+            self.assertEqual(found, status)
+            self.assertIn("gate: better and must pass, not met", stderr)
+        self.assertEqual(self.compared(self.rows(*rows), "--must-pass", "source=s3")[0], 3)
         status, stdout, stderr = self.command("old", "new", "--trials", self.rows(*rows), "--must-pass", "kind=safe")
         self.assertEqual((status, stdout), (1, ""))
         self.assertIn("kind=safe: no case has this tag value", stderr)

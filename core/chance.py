@@ -81,32 +81,27 @@ def changed_by_chance(passes: list[Passes] | None) -> Record:
     """Return how many cases moved by at least 1, 2, ... trials, and how many would have by sampling alone.
 
     passes as pass_counts gives them. The list ends where nothing moved and nothing (to 4 places) was expected to;
-    it is None, with the reason, where moves cannot be counted in trials. most_telling is at_least of the row in which
-    the two differ most, in standard deviations of a count; None where they are the same in all, as with one trial.
+    it is None, with the reason, where moves cannot be counted in trials.
 
     >>> changed_by_chance([(0, 1, 1, 1), (1, 1, 1, 1)])
-    {'trials_moved': [{'at_least': 1, 'observed': 1, 'expected': 1.0}], 'reason': None, 'most_telling': None}
+    {'trials_moved': [{'at_least': 1, 'observed': 1, 'expected': 1.0}], 'reason': None}
     """
-    figures: Record = {"trials_moved": None, "reason": "scores are not pass or fail", "most_telling": None}
     if passes is None:
-        return figures
+        return {"trials_moved": None, "reason": "scores are not pass or fail"}
     counts = {count for _, in_baseline, _, in_candidate in passes for count in (in_baseline, in_candidate)}
     if len(counts) > 1:
-        return figures | {"reason": f"cases have {min(counts)} to {max(counts)} trials"}
+        return {"trials_moved": None, "reason": f"cases have {min(counts)} to {max(counts)} trials"}
     trials = counts.pop()
     moved, expected = Counter(abs(c - b) for b, _, c, _ in passes), [0.0] * (trials + 1)
     for total, cases in Counter(b + c for b, _, c, _ in passes).items():
         for move, share in _deals(total, trials, trials).items():
             expected[abs(move) // trials] += cases * share
-    rows, observed, by_chance, surprise = [], 0, 0.0, 1e-9
+    rows, observed, by_chance = [], 0, 0.0
     for least in range(trials, 0, -1):
         observed, by_chance = observed + moved[least], by_chance + expected[least]
         if observed or by_chance >= 0.00005:
             rows.append({"at_least": least, "observed": observed, "expected": by_chance})
-            deviations = abs(observed - by_chance) / math.sqrt(max(by_chance, 1))
-            if deviations > surprise:
-                figures["most_telling"], surprise = least, deviations
-    return figures | {"trials_moved": rows[::-1], "reason": None}
+    return {"trials_moved": rows[::-1], "reason": None}
 
 
 # === These very cases ===
@@ -128,7 +123,8 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     figures: Record = {"trials": min(len(scores[0]) for scores in sides), "paired": paired} | dict.fromkeys(
         ("ratio", "p_value", "baseline", "candidate")) | {"withheld": False, "reason": None}
     if figures["trials"] < LUCK_TRIALS:
-        seeds = [[trial.seed for case in side.trials for trial in case] for side in pair.sides]
+        seeds = [[trial.seed for case in side.trials for trial in case if trial.seed is not None]
+                 for side in pair.sides]
         if len(pair.cases) > 1 and any(len(set(side)) < len(side) for side in seeds):
             figures["reason"] = "one seed for all cases: cannot be checked"
         return figures
@@ -368,7 +364,7 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
     for tag, value in wanted:
         failed, count = [], 0
         for case, before, after in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
-            if (tag, value) in case.tags:
+            if (tag, value) in (*case.tags, ("source", case.source)):
                 count += 1
                 passed, trials = sum(trial.score == top for trial in after), max(len(before), len(after))
                 if passed < trials:

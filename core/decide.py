@@ -38,16 +38,16 @@ GATES = ("better", "not-worse", "equivalent")
 LOOK_CONSTANTS = (1.977, 2.004, 2.024, 2.040, 2.053, 2.063, 2.072, 2.080, 2.087)
 
 
-def text(value: Number) -> str:
+def text(value: Number, sign: str = "") -> str:
     """Return a number for a sentence: 4 digits, from 0.01 to 1 at most 4 places, as figures have, from 1000 on none.
 
-    >>> text(-0.092308), text(0.0012345), text(15.684), text(-19159.2)
-    ('-0.0923', '0.001234', '15.68', '-19159')
+    >>> text(-0.092308), text(0.0012345), text(15.684, "+"), text(-19159.2)
+    ('-0.0923', '0.001234', '+15.68', '-19159')
     """
     number = float(value)
     if 1000 <= abs(number) < 1e15:
-        return f"{number:.0f}"
-    return f"{round(number, 4) if 0.01 <= abs(number) < 1 else number:.4g}"
+        return f"{number:{sign}.0f}"
+    return f"{round(number, 4) if 0.01 <= abs(number) < 1 else number:{sign if number else ''}.4g}"
 
 
 def whole_numbers(values: Sequence[int | Fraction]) -> tuple[list[int], int]:
@@ -297,13 +297,15 @@ def why_not(record: Record, claim: str | None) -> str:
     kind = "equivalence_interval" if claim == "equivalent" else "interval"
     low, high = record[kind]
     no_gain = f"does not lie above {text(gain)}"
+    beyond = low >= margin or high <= -margin
+    excludes = f"{'shows' if beyond else 'does not rule out'} a {{}} of {text(margin)}{' or more' if beyond else ''}"
     inside, outside = {
-        None: (low > gain or high < 0, "leaves open whether it is a gain or a loss" if low <= 0 else no_gain),
+        None: (low > gain or high < 0, "leaves open whether it is a gain or a loss" if low <= 0 < high else no_gain),
         "better": (low > gain, no_gain),
-        "equivalent": (-margin < low and high < margin, f"does not rule out a change of {text(margin)}"),
-        "not worse": (low > -margin, f"does not rule out a loss of {text(margin)}")}[claim]
+        "equivalent": (-margin < low and high < margin, excludes.format("change")),
+        "not worse": (low > -margin, excludes.format("loss"))}[claim]
     if not inside:
-        return f"the interval by {unit}, {text(low)} to {text(high)}, {outside}"
+        return f"the interval by {unit}, {text(low, '+')} to {text(high, '+')}, {outside}"
     if claim in SAFETY:
         low, high = record[f"{kind}_with_one_more"]
         worst = [("fails completely would put the loss", -low)]

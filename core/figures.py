@@ -30,7 +30,7 @@ MOST_DRAWN = 5000  # trials of one side up to which the seeded intervals are dra
 # Small quantities lose their meaning at four places after the point: these keep four significant digits.
 SIGNIFICANT = frozenset((
     "p_value", "adjusted_p_value", "smallest_adjusted_p_value", "by_chance", "between_sources", "between_cases",
-    "sampling", "standard_error_case", "standard_error_source", "cost_usd"))
+    "sampling", "standard_error_case", "standard_error_source", "cost_usd", "latency_s"))
 # What was declared is shown as it was given.
 DECLARED = frozenset(("min_gain", "margin", "score_range", "alpha", "level", "equivalence_level", "half_width"))
 

@@ -65,7 +65,7 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     _require(all(tag and value for tag, value in must_pass),
              f"--must-pass {', '.join(words['must_pass'])}: give TAG=VALUE")
     _require(re.fullmatch("[2-9]|[1-9][0-9]{1,5}", among or "2"),
-             f"--among {among}: give the number of candidates, 2 or more")
+             f"--among {among}: give the number of candidates, from 2 to 999999")
     _require(re.fullmatch("-?[0-9]{1,40}", seed), f"--seed {seed}: give a whole number")
     limits = Limits(gain, margin, gate, _look(words["look"]), among and int(among))
     return Options(limits, plan, tuple(must_pass), words["missing"], int(seed), tuple(words["tags"]),
@@ -79,7 +79,7 @@ def _require(kept: object, rule: str) -> None:
 
 def _is_option(name: str, value: Any) -> bool:
     """Tell whether there is such an option and its value, which may come from a file, is of the kind of its default."""
-    default = DEFAULTS.get(name, 0)
+    default = DEFAULTS.get(name, ...)
     of_kind = isinstance(value, str | None) if default is None else isinstance(value, type(default))
     texts = value if isinstance(value, list) else []
     return of_kind and all(isinstance(text, str) for text in texts) and value in CHOICES.get(name, [value])

@@ -393,7 +393,7 @@ def unpaired_reason(pair: Pair) -> str | None:
         left, right = ([trial.seed for trial in trials] for trials in sides)
         if left == right and None not in left:
             continue
-        if any(trial.reason == ABSENT for trials in sides for trial in trials):
+        if any(trial.reason == ABSENT and trial.seed is None for trials in sides for trial in trials):
             return f"case {case.id!r:.60} is on one side only"
         if left != right:
             return f"case {case.id!r:.60} has seeds {listed(left)} and {listed(right)} (baseline and candidate)"

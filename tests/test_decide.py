@@ -213,17 +213,23 @@ class DecisionTest(unittest.TestCase):
     def test_reason_says_what_stays_open(self):
         groups = [(1, k) for k in (4, -2, 3, -1, 2, 0, 1)]
         self.assertEqual(decide_on(groups, 10)["reason"],
-                         "the interval by source, -0.1 to 0.3, leaves open whether it is a gain or a loss")
+                         "the interval by source, -0.1 to +0.3, leaves open whether it is a gain or a loss")
         self.assertEqual(decide_on(groups, 10, margin=Fraction(1, 20))["reason"],
-                         "the interval by source, -0.1 to 0.3, does not rule out a loss of 0.05")
+                         "the interval by source, -0.1 to +0.3, does not rule out a loss of 0.05")
         self.assertEqual(decide_on([(1, 0)] * 7)["reason"],
-                         "the interval by source, 0 to 0, leaves open whether it is a gain or a loss")
+                         "the interval by source, 0 to 0, does not lie above 0")
         asked = decide_on([(1, 0)] * 7, gate="better", min_gain=Fraction(1, 10))
         self.assertEqual((asked["gate_contradicted"], asked["gate_reason"]),
                          (True, "the interval by source, 0 to 0, does not lie above 0.1"))
         self.assertIn("does not lie above 0", decide_on(groups, 10, gate="better")["gate_reason"])
         asked = decide_on(groups, 10, gate="better", min_gain=Fraction(2, 5))
         self.assertIn("does not lie above 0.4", asked["gate_reason"])
+        for gate, total, said in (("not-worse", -5, "shows a loss of 0.1 or more"),
+                                  ("equivalent", -5, "shows a change of 0.1 or more"),
+                                  ("equivalent", 5, "shows a change of 0.1 or more")):
+            asked = decide_on([(1, total)] * 7, 10, gate=gate, margin=Fraction(1, 10))
+            self.assertTrue(asked["gate_contradicted"])
+            self.assertIn(said, asked["gate_reason"])
 
     def test_swapping_the_systems_swaps_better_and_worse(self):
         rng = random.Random(5)
@@ -287,7 +293,7 @@ class DecisionTest(unittest.TestCase):
 
     def test_a_gain_below_the_gain_that_is_wanted_is_no_open_question(self):
         found = decide_on([(1, 1), (1, 2)] * 6, 10, min_gain=Fraction(3, 10))
-        self.assertEqual(found["reason"], "the interval by source, 0.1167 to 0.1833, does not lie above 0.3")
+        self.assertEqual(found["reason"], "the interval by source, +0.1167 to +0.1833, does not lie above 0.3")
 
     def test_where_a_gain_is_seen_fewer_sources_are_needed_for_it_settles_not_worse_too(self):
         groups = [(10, 20)] * 1 + [(1, k) for k in (0, 0, 0, 1, 0, 0, 1)]

@@ -283,6 +283,16 @@ class PageTest(unittest.TestCase):
         pair = self.pair([(None, 1, None)], [(1, 1, None)])
         self.assertIn('class="won" d', page.html_report(sample(), pair))
         self.assertNotIn('class="won" d', page.html_report(sample(), self.pair([], [(1, 1, None)])))
+        below_zero = sample() | {"score_range": [-1, 1]}  # where 0 is no lack of an answer
+        text = page.html_report(below_zero, self.pair([(None, 1, None)], [(-0.5, 1, None)]))
+        self.assertIn('class="won" d', text)
+        self.assertNotIn('class="lost" d', text)
+
+    def test_each_case_names_the_source_that_it_was_made_from(self):
+        text = page.html_report(sample(), pair_of_runs())
+        for case in ("login", "late--es"):
+            row = re.search(rf'id="case-{case}".*?</summary>', text, re.DOTALL)[0]
+            self.assertIn(f"<small>from {case.partition('--')[0]}</small>", row)
 
     def test_opened_case_shows_tags_input_expected_graders_and_both_outputs_marked(self):
         text = page.html_report(sample(), pair_of_runs())
@@ -344,6 +354,8 @@ class PageTest(unittest.TestCase):
         for need in ("<pre>Is it &lt;i&gt;?</pre>", "<pre><del>yes</del> &lt;b&gt;</pre>",
                      "<pre><ins>no</ins> &lt;b&gt;", "what differs between two outputs is marked"):
             self.assertIn(need, text)
+        text = page.html_report(comparison, self.pair([(1, 1, "")], [(0, 1, "")]))  # an empty answer is one
+        self.assertNotIn("their outputs were not recorded", text)
         text = page.html_report(comparison, self.pair([(1, 1, None)], [(0, 1, None)]))
         self.assertIn("Trials; their outputs were not recorded", text)
         self.assertNotIn("what differs between two outputs is marked", text)
@@ -385,6 +397,7 @@ class PageTest(unittest.TestCase):
             text = page.html_report(comparison, pair)
             self.assertLess(len(text.encode()), 6_000_000)
             self.assertTrue(said in text, said)
+            self.assertIn("all that changed are in the comparison’s JSON", text)
 
     def test_wide_characters_and_many_trials_stay_light_too(self):
         for count, trials_of_each, told in ((600, 5, "Trials 1 to 5</th>"), (100, 300, "Trials 1 to 30</th>")):

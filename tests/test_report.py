@@ -24,7 +24,7 @@ from core.trials import ComparedCase, Pair, Side, Trial
 import harness
 import report
 from views import page, text as text_view, words as wording
-from views.text import MARKDOWN_LIMIT, clip, columns, story_markdown, story_text, terminal_settings
+from views.text import MARKDOWN_LIMIT, clip, columns, fitting, story_markdown, story_text, terminal_settings
 from views.words import KEYS, SIDES, Words, scale_of, sheet, whole
 from tests.test_harness import read_json
 
@@ -150,8 +150,7 @@ def sample():
         "must_pass": [{"tag": "language", "value": "es", "cases": 2,
                        "failed": [{"case_id": "refund", "passed": 2, "trials": 3}]}],
         "changed_by_chance": {"trials_moved": [{"at_least": 1, "observed": 4, "expected": 1.5},
-                                               {"at_least": 2, "observed": 2, "expected": 0.25}], "reason": None,
-                              "most_telling": 2},
+                                               {"at_least": 2, "observed": 2, "expected": 0.25}], "reason": None},
         "noise_floor": {"trials_per_half": 1, "splits": 3, "method": "every split", "mean_difference": 0.0317,
                         "largest_difference": 0.0952, "gate": "better", "gate_tripped_share": 0.1667, "reason": None},
         "variance": {"between_sources": 0.01, "between_cases": 0.002, "sampling": 0.125, "standard_error_case": 0.1201,
@@ -382,9 +381,24 @@ class WordsTest(unittest.TestCase):
         self.assertEqual((tables["slices"].more_caption, len(tables["slices"].more)), (said, 54))
         self.assertIn(f"{said}: b: 0, b: 1,", text_report(comparison))
 
+    def test_a_slice_that_these_cases_tell_of_is_told_of(self):
+        comparison = sample()
+        for p_value, told in ((0.04, True), (0.06, False), (None, False)):
+            part = comparison["slices"]["language"]["en"]
+            part |= {"smallest_adjusted_p_value": 0.03, "few_cases": p_value is None,
+                     "these_cases": {"p_value": 0.01, "adjusted_p_value": p_value}}
+            row = self.blocks(comparison, "slices")[1]["slices"].rows[0]
+            self.assertEqual("on these very cases p is 0.04, adjusted" in row.note, told)
+            self.assertEqual(row.cells[1].endswith("*"), p_value is None)
+
+    def test_a_reason_that_the_gate_says_too_is_said_once(self):
+        comparison = sample()
+        comparison["decision"] |= {"reason": "it is wide", "gate_reason": "it is wide"}
+        self.assertIn("No claim can be made.", list(Words(comparison).lead()))
+
     def test_a_slice_that_can_attain_no_small_p_says_what_is_known_of_its_cases(self):
         _, tables = self.blocks(sample(), "slices")
-        self.assertIn("its 6 sources cannot give an adjusted p below 0.0625; on these very cases p is 0.125",
+        self.assertIn("its 6 sources cannot give an adjusted p below 0.0625; on these very cases p is 0.25",
                       tables["slices"].rows[0].note)
 
     def test_intervals_that_claims_of_safety_are_held_against_stand_among_the_others(self):
@@ -416,10 +430,10 @@ class WordsTest(unittest.TestCase):
         row = self.blocks(comparison, "contrast")[1]["contrast"].rows[-1]
         self.assertEqual((row.cells[1], row.note), ("not measured", "one trial a case: no halves to compare"))
 
-    def test_scores_of_a_hundred_have_two_places_and_of_a_hundredth_six(self):
+    def test_scores_of_a_hundred_have_four_places_and_of_a_hundredth_six(self):
         comparison = sample() | {"score_range": [0, 100]}
         comparison["overall"]["difference"] = -12.3456
-        self.assertIn("a difference of -12.35.", text_report(comparison))
+        self.assertIn("a difference of -12.3456.", text_report(comparison))
         comparison = sample() | {"score_range": [0, 0.01]}
         comparison["overall"]["difference"] = 0.000021
         self.assertIn("a difference of +0.000021.", " ".join(text_report(comparison).split()))
@@ -596,7 +610,7 @@ class SheetTest(unittest.TestCase):
         story = sheet(self.candidates(), ["a", "b", "c"], ["v2.html", "v3.html", "v4.html"])
         rows = self.rows(story)
         self.assertEqual([row.cells for row in rows], [
-            [f"told {version}", "undecided", "7", difference, "-0.0952 to +0.4286", "+50%", "2"]
+            [f"told {version}", "undecided", difference, "-0.0952 to +0.4286", "+50%", "2"]
             for version, difference in (("v3", "+0.3000"), ("v2", "+0.1000"), ("v4", "-0.2000"))])
         self.assertEqual([row.link for row in rows], ["v3.html", "v2.html", "v4.html"])
         self.assertIn('<a href="v3.html"><bdi>told v3</bdi></a>', page.story_html(story))
@@ -623,7 +637,7 @@ class SheetTest(unittest.TestCase):
         story = sheet(comparisons, ["a", "b", "c"])
         self.assertEqual(story.edges, ())
         self.assertIn("at 95% or 99.9995%;", story.sections[-1][2][1])
-        self.assertEqual([row.cells[2] for row in self.rows(story)], ["5", "7", "7"])
+        self.assertEqual(["over 5 cases" in row.note for row in self.rows(story)], [True, False, False])
 
     def test_the_page_of_a_candidate_is_linked_in_markdown_too(self):
         text = story_markdown(sheet(self.candidates(), ["a", "b", "c"], ["v2.html", 'x"|#a.html', "v4.html"]))
@@ -662,6 +676,18 @@ class TextTest(unittest.TestCase):
         for mark, value in (("├", -0.0476), ("┤", 0.4762), ("┼", 0)):
             place = left + (value - one) / (other - one) * (right - left)
             self.assertLessEqual(abs(row[40:].index(mark) - place), 1.5, mark)
+
+    def test_zero_is_seen_also_where_an_interval_ends_there(self):
+        comparison = sample()
+        comparison["slices"]["language"]["en"]["source_sign_flip"] = FLIP | {"interval_95": [0.0, 0.4]}
+        row = next(line for line in text_report(comparison, width=140).split("\n") if line.startswith("language: en"))
+        self.assertRegex(row, "┼─*●─*┤")
+
+    def test_no_mean_is_shown_without_that_of_the_other_side(self):
+        heads = ["Slice", "~cases", "~baseline", "~candidate", "#difference"]
+        shown = {tuple(fitting(heads, [["a" * 20, "1", "0.5000", "0.5000", "0.1000"]], width)[0])
+                 for width in range(30, 70)}
+        self.assertEqual(shown, {("Slice", "#difference"), ("Slice", "~cases", "#difference"), tuple(heads)})
 
     def test_hostile_names_keep_lines_narrow_and_columns_aligned(self):
         comparison, _ = hostile()
@@ -727,11 +753,11 @@ class TextTest(unittest.TestCase):
                 pipe = io.TextIOWrapper(io.BytesIO(), "ascii")
                 self.assertEqual(terminal_settings(pipe), {"width": width, "unicode": False, "colour": False})
 
-    def test_figures_of_millions_leave_the_lines_narrow(self):
-        comparison = sample() | {"score_range": [0, 10_000_000]}
+    def test_figures_of_many_thousands_leave_the_lines_narrow(self):
+        comparison = sample() | {"score_range": [0, 100_000]}
         part = comparison["slices"]["language"]["en"]
-        part |= {key: part[key] * 10_000_000 for key in ("baseline", "candidate", "difference")}
-        part["source_sign_flip"] = FLIP | {"interval_95": [-952_381, 4_285_712]}
+        part |= {key: part[key] * 100_000 for key in ("baseline", "candidate", "difference")}
+        part["source_sign_flip"] = FLIP | {"interval_95": [-9523.81, 42857.12]}
         for width in (60, 80):
             self.assertLessEqual(max(map(columns, text_report(comparison, width).split("\n"))), width)
 
@@ -774,8 +800,9 @@ class MarkdownTest(unittest.TestCase):
         text = markdown_report(sample())
         self.check_shape(text)
         self.assertIn("language: en<br><sub>its"
-                      " 6 sources cannot give an adjusted p below 0.0625; on these very cases p is 0.125</sub> | 6 | "
-                      "6 | 0.6111 | 0.7222 | +0.1111 | -0.0952 to +0.4286 | 0.4375 |", text)
+                      " 6 sources cannot give an adjusted p below 0.0625; on these very cases p is 0.25, adjusted for "
+                      "the number of slices</sub> | 6&#42; | 6 | 0.6111 | 0.7222 | +0.1111 | -0.0952 to +0.4286 | "
+                      "0.4375 |", text)
         for need in ("\ncase set sha256: " + "c" * 64, "small&#58;1b", "\nversion: v1 -&#62; v2\n", "20261020",
                      "1.0.0"):
             self.assertIn(need, text)
@@ -961,7 +988,7 @@ What was changed
 
 Is it larger than the noise?
 Question                              interval      p          0       +0.5
-On these very cases         +0.0123 to +0.4639  0.125          [----o---]
+On these very cases         +0.0123 to +0.4639  0.125          +----o---]
 On new messages like these  -0.0952 to +0.4286   0.25        [-+----o---]
 Sources, lowest to highest  -0.3333 to +0.6667           o     2:     2     o
   On these very cases: 21 pairs of trials, of which 7 differ; exact, 128 sign
@@ -970,7 +997,8 @@ Sources, lowest to highest  -0.3333 to +0.6667           o     2:     2     o
   sign patterns.
   p: how often a difference at least as large would come up if nothing had
   changed: on these cases by sampling alone, on new ones with each source as
-  likely to gain as to lose.
+  likely to gain as to lose. The first says nothing of other cases, the second
+  nothing of these.
   Dashed lines, where this is drawn: -0.0200, +0.0200, +0.0500; a margin lies on
   both sides of zero, a gain worth shipping above it.
   Do trials of different cases move together? One seed for all cases: cannot be
@@ -1009,14 +1037,15 @@ at least 2         2                0.25
 
 Which slices changed?
 Slice         cases  sources  difference        95% interval  adjusted p
-language: en      6        6     +0.1111  -0.0952 to +0.4286      0.4375
-language: es      1        1     +0.6667                   -           -
+language: en     6*        6     +0.1111  -0.0952 to +0.4286      0.4375
+language: es     1*        1     +0.6667                   -           -
   language: en: its 6 sources cannot give an adjusted p below 0.0625; on these
-  very cases p is 0.125.
+  very cases p is 0.25, adjusted for the number of slices.
   language: es: too few sources for an interval; same cases as variant:
-  translation.
+  translation; on these very cases p is 0.25, adjusted for the number of slices.
   2 slices compared. Adjusted p: how often any of them would stand out as much
   if nothing had changed (exact, 64 sign patterns). The interval is by source.
+  *: so few cases that a single one can turn the result.
 
 How consistent is it?
 Cases                      baseline  candidate

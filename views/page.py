@@ -105,10 +105,10 @@ def _row(table: Table, row: TableRow, drawn: str = "", opened: str = "", attribu
     name = f"<bdi>{_esc(row.cells[0])}</bdi>"
     if row.link:
         name = f'<a href="{_esc(row.link)}">{name}</a>'
-    if opened:
-        name = _folded(name, opened)
     if row.note:
         name += f"<small>{_esc(row.note)}</small>"
+    if opened:
+        name = _folded(name, opened)
     sign = "up" if row.change > 0 else "down" if row.change < 0 else ""
     cells = [_cell(head, cell, sign if head == "#difference" else "")
              for head, cell in zip(table.columns, row.cells, strict=True)][1:]
@@ -226,8 +226,9 @@ class _Panel:
         self.known |= {case.id: (case, *both) for case, *both in zip(pair.cases if pair else (), *sides, strict=True)
                        if case.id not in excluded}  # the changed ones first, the worst before all
         same = [TableRow([case_id, "", "", words.signed(0), ""]) for case_id in list(self.known)[len(changed.rows):]]
+        rows, more = ([self.sourced(row) for row in shortened(part, MOST_ROWS)] for part in (changed.rows, same))
         self.table = changed._replace(
-            caption="Changed cases", rows=shortened(changed.rows, MOST_ROWS), more=shortened(same, MOST_ROWS),
+            caption="Changed cases", rows=rows, more=more,
             more_caption=f"{count_of(len(same), 'case')} that did not change")
         self.trials = {row.cells[0]: _matched(*self.known[row.cells[0]][1:])
                        for row in (*self.table.rows, *self.table.more) if row.cells[0] in self.known}
@@ -236,6 +237,11 @@ class _Panel:
         for about, *_ in self.known.values():
             for key in (about.source, *about.tags):
                 self.members.setdefault(key, []).append(about.id)
+
+    def sourced(self, row: TableRow) -> TableRow:
+        """Return the row of a case with the source that it was made from as its small print."""
+        about = self.known.get(row.cells[0])
+        return row._replace(note=f"from {about[0].source}") if about and about[0].source is not None else row
 
     def verdict(self, trial: Trial) -> str:
         """Return pass, fail or incomplete, or the score of a trial where scores are neither."""
@@ -282,7 +288,7 @@ class _Panel:
         paths = dict.fromkeys(("won", "lost", *TRIAL_MARKS, "score"), "")
         outcomes: dict[str, list[str]] = {side: [] for side in SIDES}
         for i, (_, *both) in enumerate(trials[:self.drawn]):
-            scores = [trial.score or 0 for trial in both if trial]  # what is incomplete has not passed
+            scores = [self.words.low if trial.score is None else trial.score for trial in both if trial]
             if len(scores) == 2 and scores[0] != scores[1]:
                 paths["won" if scores[1] > scores[0] else "lost"] += f"M{14 * i + .5},0h13v28h-13z"
             for side, trial, y in zip(SIDES, both, (7, 21), strict=True):
@@ -307,7 +313,8 @@ class _Panel:
         for name, value in (("Input", case.input), ("Expected", case.expected)):
             if value is not None:
                 given += f"<p><b>{name}</b></p><pre>{escape(_shown(value))}</pre>"
-        body, recorded = "", any(trial and trial.output for _, *both in trials for trial in both)
+        body, recorded = "", any(
+            trial and trial.output is not None for _, *both in trials for trial in both)
         for number, (seed, *both) in enumerate(trials, start=1):
             texts = [_shown(trial and trial.output) for trial in both]
             marked = map("".join, zip(*self.marker.pieces(*texts), strict=True))
@@ -328,11 +335,14 @@ class _Panel:
     def explained(self) -> str:
         """Return what the marks of the trials mean, or why there are none."""
         if not self.drawn:
-            return "The trials are in the runs: compare.py --html, or report.py with --runs, shows them here."
+            with_runs = ", or report.py with --runs," if self.words.all["task"]["name"] else ""  # trial logs have none
+            return f"The trials are in the runs: compare.py --html{with_runs} shows them here."
         marks = ", ".join(map(_mark, TRIAL_MARKS)) + ("" if self.passes else ", other scores as columns")
+        small = "" if self.room > 0 else "; to keep the page small, the last of them do not open"
+        if len(self.known) > len(self.trials):
+            small += "; of so many some are left out, all that changed are in the comparison’s JSON"
         return (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a pair that differs "
-                "is tinted. Open a case to read it" + (
-                    "." if self.room > 0 else "; to keep the page small, the last of them do not open."))
+                f"is tinted. Open a case to read it{small}.")
 
 
 # === The whole ===

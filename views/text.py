@@ -79,8 +79,9 @@ def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> 
     shown = list(range(len(heads)))
     widths = [max(columns(row[i]) for row in (heads, *rows)) for i in shown]
     widths[0] = min(widths[0], 24)
-    for i in reversed(shown):
-        if heads[i].startswith("~") and sum(widths[j] + 2 for j in shown) - 2 > width:
+    for i in shown[::-1]:
+        alone = [*heads[i:i + 2]] == ["~baseline", "~candidate"] and i + 1 not in shown  # a mean without the other's
+        if heads[i].startswith("~") and (alone or sum(widths[j] + 2 for j in shown) - 2 > width):
             shown.remove(i)
     return [[row[i] for i in shown] for row in (heads, *rows)]
 
@@ -183,8 +184,8 @@ def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], wi
         if row.ends:
             low, high = map(column, row.ends)
             cells[low:high + 1] = line * (high + 1 - low)
-            cells[column(0)] = crossed if low < column(0) < high else zero
             cells[low], cells[high] = left, right
+            cells[column(0)] = crossed if low <= column(0) <= high else zero
         for place, count in Counter(map(column, row.dots)).items():
             cells[place] = middle if count == 1 else f"{count}" if count < 10 else "#"
         if row.point is not None:

@@ -12,11 +12,12 @@ import json
 import math
 import pkgutil
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from core.files import RunError, clean
-from core.trials import SIDES, listed
+from core.trials import SIDES, listed, shown_places
 
 NOT_MEASURED = "not measured"
 VERSION_1 = "the comparison is of version 1"
@@ -244,8 +245,7 @@ class Words:
         # The largest loss first; ties stay in the case file's order.
         self.changed = sorted(self.all["cases"], key=itemgetter("difference"))
         self.low, self.high = map(float, self.all["score_range"] or (0, 1))
-        # Shares have 4 places; scores of up to 100 have 2, those of up to 0.01 have 6.
-        self.places = max(0, 4 - math.floor(math.log10(self.high - self.low)))
+        self.places = shown_places(*(Fraction(str(end)) for end in (self.low, self.high)))
         self.unit = "case" if self.decision["unit"] == "case" else "source"
         self.units = self.overall["cases" if self.unit == "case" else "source_groups"]
         self.margin, self.gain = self.decision["margin"] or 0, self.decision["min_gain"] or 0
@@ -301,12 +301,14 @@ class Words:
         narrow = self.span(decision["equivalence_interval"] or decision["interval_90"])
         gain = f"the gain worth shipping, {self.signed(self.gain)}" if self.gain else "zero"
         loss = f"the loss that is tolerated, {self.signed(-self.margin)}" if self.margin else "zero"
+        why = decision["reason"] or VERSION_1
         verdicts = {
             "better": f"{lies} above {gain}.", "worse": f"{lies} below {loss}.", "not worse": f"{lies} above {loss}.",
             "equivalent": f"All of the {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, {narrow}, "
                           f"lies within {self.plain(self.margin)} of zero."}
         yield "The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall))
-        yield verdicts.get(self.verdict, f"No claim can be made: {decision['reason'] or VERSION_1}.")
+        no_claim = "No claim can be made." if why == decision["gate_reason"] else f"No claim can be made: {why}."
+        yield verdicts.get(self.verdict, no_claim)
         low, high = self.interval or (-math.inf, math.inf)
         barred = low > self.gain or high < -self.margin  # by what is missing
         told = decision["sources_needed"] and low > -self.margin  # by the reason
@@ -345,7 +347,7 @@ class Words:
         """Return the two questions with one interval each, the figure of every source, and the sources, worst first."""
         these, flip, decision = self.overall["these_cases"], self.overall["source_sign_flip"], self.decision
         pairs = these["pairs"] and f"{count_of(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ"
-        asked = joined(pairs, these["method"], these["reason"], these["interval_reason"])
+        asked = joined(pairs, these["method"], *dict.fromkeys([these["reason"], these["interval_reason"]]))
         method = joined(f"{self.level} interval", decision["interval_method"] or flip["method"])
         rests = joined(f"This decides: {count_of(self.units, self.unit)}",
                        method if self.interval else decision["reason"] or VERSION_1)
@@ -361,7 +363,8 @@ class Words:
             rows.append(TableRow([each, self.span([dots[0], dots[-1]]), ""], dots=dots))
         yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], rows)
         yield ("p: how often a difference at least as large would come up if nothing had changed: on these cases "
-               f"by sampling alone, on new ones with each {self.unit} as likely to gain as to lose.")
+               f"by sampling alone, on new ones with each {self.unit} as likely to gain as to lose. The first says "
+               "nothing of other cases, the second nothing of these.")
         if self.edges:
             yield (f"Dashed lines, where this is drawn: {', '.join(map(self.signed, self.edges))}; a margin lies on "
                    "both sides of zero, a gain worth shipping above it.")
@@ -412,7 +415,7 @@ class Words:
         yield Table("chance", "Cases that moved by so many trials", ["Trials", "#observed", "#expected by chance"], [
             TableRow([f"at least {row['at_least']}", f"{row['observed']}", digits(row["expected"])])
             for row in moved["trials_moved"]])
-        if moved["trials_moved"]:
+        if any(case["by_chance"] is not None for case in self.changed):
             yield ("By chance: how often the passes of a case, dealt at random to the two runs, would differ by at "
                    "least as much. Where one seed gives the same reply on both sides, chance moves fewer cases.")
 
@@ -432,18 +435,24 @@ class Words:
         yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of "
                f"them would stand out as much if nothing had changed{method}. The interval is by {self.unit}."
                if rows else "No tag makes slices of these cases.")
+        if any(row.cells[1].endswith("*") for row in rows):
+            yield "*: so few cases that a single one can turn the result."
 
     def slice(self, tag: str, value: str, part: dict[str, Any]) -> TableRow:
         ends, least, notes = part["source_sign_flip"]["interval_95"], part["smallest_adjusted_p_value"], []
         sources = part["source_groups"] if self.unit == "source" else None
+        these = part["these_cases"]["adjusted_p_value"]
         if part["source_sign_flip"]["reason"]:
             notes.append(f"too few {self.unit}s for an interval")
         if part["same_cases_as"]:
             notes.append(f"same cases as {listed(part['same_cases_as'])}")
         if ends and (least or 0) > 0.05:
             notes.append(f"its {count_of(part['source_groups'], self.unit)} cannot give an adjusted p below "
-                         f"{digits(least)}; on these very cases p is {digits(part['these_cases']['p_value'])}")
-        return TableRow([f"{tag}: {value}", f"{part['cases']}", f"{sources or '-'}", *self.scores(part),
+                         f"{digits(least)}")
+        if these is not None and (these < 0.05 or (least or 1) > 0.05):
+            notes.append(f"on these very cases p is {digits(these)}, adjusted for the number of slices")
+        cases = f"{part['cases']}{'*' if part['few_cases'] else ''}"
+        return TableRow([f"{tag}: {value}", cases, f"{sources or '-'}", *self.scores(part),
                          self.span(ends), digits(part["adjusted_p_value"])],
                         "; ".join(notes), ends, part["difference"], change=part["difference"], key=(tag, value))
 
@@ -561,13 +570,15 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
         alpha = (words.decision["alpha"] or 0.025) * among / len(every)
         lone = among < len(every) and (f"compared without --among {len(every)}, which takes a wider interval, at "
                                        f"{percent(1 - 2 * alpha)}")
-        cells = [words.side("candidate"), words.verdict, digits(words.overall["cases"]), words.signed(words.difference),
-                 words.span(words.interval), *map(words.change_of, measures),
+        cells = [words.side("candidate"), words.verdict, words.signed(words.difference), words.span(words.interval),
+                 *map(words.change_of, measures),
                  digits(words.all["consistency"]["candidate"]["sometimes"])]
-        rows.append(TableRow(cells, joined(words.gate(), lone), words.interval, words.difference, decides=True,
+        cases = words.overall["cases"]
+        others = cases != first.overall["cases"] and f"over {count_of(cases, 'case')}"
+        rows.append(TableRow(cells, joined(words.gate(), others, lone), words.interval, words.difference, decides=True,
                              change=words.difference, link=page))
     levels = " or ".join(dict.fromkeys(words.level for words in every))
-    heads = ["Candidate", "verdict", "~cases", "#difference", "#interval",
+    heads = ["Candidate", "verdict", "#difference", "#interval",
              *(f"#{name.partition('_')[0]}" for name in measures), "~unsteady"]
     return Story(
         title=f"{first.side('baseline')} against {len(every)} candidates", subject=first.subject(),

@@ -438,7 +438,7 @@ def main(argv: Sequence[str] | None = None, clock: Clock = time.time, timer: Clo
         run["seeds"] = args.seeds
     header = harness.run_header(case_set, task, system, server, run)
     outputs, read = [("a run record", args.out)], [args.cases, args.log, *filter(None, [args.prompt])]
-    if not (args.resume and os.path.exists(args.log)):  # a log that is there is compared first: it says what differs
+    if not os.path.exists(args.log):  # a log that is there is looked at first: it says what differs
         files.check_outputs(outputs, read, header)
     attempts = attempts_of(case_set.of([args.split]), args.trials, (k, n))
     with contextlib.closing(LogWriter(args.log, args.resume, header, attempts)) as writer:

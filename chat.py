@@ -453,4 +453,6 @@ def __getattr__(name: str) -> Chat:
     if name.startswith("__"):
         raise AttributeError(name)
     model = name.removeprefix("openai:")
+    if not model:
+        raise AttributeError("name a model, as chat:MODEL or chat:openai:MODEL")
     return Ollama(name) if model == name else OpenAI(model)

@@ -76,7 +76,7 @@ def parse_body(body: bytes, score_range: tuple[Score, Score], ignore_input: bool
         if row.trial.reason == UNEXPLAINED:
             raise RunError(f"{where}: the score is null and there is no error; send the error beside it")
         known.add(row.config, row, where, where)
-        posted.append((row, json_line({"task_id": value["task_id"], **value}), where))  # as every line of a log begins
+        posted.append((row, json_line({"task_id": 0, **dict(sorted(value.items()))}), where))  # as all begin
     if not posted:
         raise RunError("body: no row; send one JSON object, or one on each line")
     return posted
@@ -120,13 +120,17 @@ class TrialLog(Appender):
             raise RunError(f"{': '.join(broken[0])}; repair the log, or name another")
         return len(lines)
 
+    def settle(self, throughout: bool = False) -> None:
+        """Go on in another file where somebody changed this one, and say so; throughout: look at every byte."""
+        left, why = self.path, self.changed(throughout)
+        if why:
+            self.leave()
+            print_stderr(f"{left} {why}; its rows, and those to come, are in {self.path}")
+
     def add(self, rows: Sequence[tuple[Row, str, str]]) -> None:
         """Return once all rows are on the disk; raise RowTwice, RunError or OSError, and then none of them is there."""
         with self.lock:
-            left, why = self.path, self.changed()
-            if why:
-                self.leave()
-                print_stderr(f"{left} {why}; its rows, and those to come, are in {self.path}")
+            self.settle()
             for row, _, where in rows:
                 self.known.check(row.config, row, where)
             *before, last = (line.encode() for _, line, _ in rows)
@@ -275,7 +279,8 @@ def open_server(args: argparse.Namespace) -> Collector:
         return Collector(args.host, args.port, log, token)
     except (OSError, OverflowError, UnicodeError) as error:  # the last two: for a port, a name that cannot be one
         log.close()
-        raise RunError(f"cannot bind {args.host} port {args.port}: {error}; give another --host or --port") from None
+        reason = str(error).rstrip(".")
+        raise RunError(f"cannot bind {args.host} port {args.port}: {reason}; give another --host or --port") from None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -289,6 +294,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows, port = server.log.stats()["rows"], server.server_address[1]
         print_stderr(f"collecting into {args.log} ({rows} rows) at http://{args.host}:{port}")
         server.serve_forever(poll_interval=0.1)
+    server.log.settle(throughout=True)
     return 0
 
 

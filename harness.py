@@ -473,8 +473,6 @@ def open_record(path: str) -> dict[str, Any]:
     rows = _rows(path, record)
     first = list(itertools.islice(rows, 1))  # by now all that comes before the rows is in the record
     record["results"] = itertools.chain(first, rows)
-    if "manifest" not in record:  # it comes after them
-        record["results"] = iter(list(record["results"]))
     return record
 
 
@@ -647,6 +645,7 @@ def cmd_run(args: argparse.Namespace) -> None:
     check_outputs([("a run record", args.out)], [args.cases])
     task, case_set, system = load_run(args)
     run = {"splits": [args.split], "trials": args.trials, "shard": None, "workers": 1, "started_at": utc(time.time())}
+    STAGES.enter("running the trials")
     save(run_offline(system, task, case_set, run), args.out)
 
 
@@ -657,6 +656,7 @@ def cmd_replay(args: argparse.Namespace) -> None:
 
 
 def cmd_check(args: argparse.Namespace) -> None:
+    STAGES.enter("checking the file")
     kind, _ = describe(read_bytes(args.file, HEAD), args.file)
     if kind == "a log":
         log = read_log(args.file)

@@ -45,7 +45,7 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pa
     pair = trials.from_records(map(harness.open_record, args.runs), harness.load_cases(args.cases), args.runs)
     made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
     stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in trials.SIDES]
-    if (pair.case_set, made_from) != (comparison["case_set"], stated):
+    if (pair.case_set, pair.task, made_from) != (comparison["case_set"], comparison.get("task"), stated):
         raise files.RunError(f"{args.comparison[0]} was not made from {' and '.join(args.runs)}; "
                              "give the records it was made from, baseline first")
     return pair

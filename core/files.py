@@ -189,7 +189,9 @@ def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[st
 def _why_not_written(target: int | str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
     """Return why a stream or a file, by its real path, is not written, and what to do; "" where it can be."""
     if isinstance(target, int):
-        return "" if os.path.exists(f"/dev/fd/{target}") else "there is no such stream; name one that is open"
+        printed = {1: sys.stdout, 2: sys.stderr}.get(target)  # one that was closed has the null device in its place
+        is_open = os.path.exists(f"/dev/fd/{target}") and getattr(printed, "name", "") != os.devnull
+        return "" if is_open else "there is no such stream; name one that is open"
     folder, there = os.path.dirname(target), os.path.exists(target)
     if os.path.isdir(target):
         return "it is a folder; name a file"
@@ -413,7 +415,10 @@ class Timed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> Any:
-        self.connection.settimeout(max(self.deadline - time.monotonic(), 0.001))
+        left = self.deadline - time.monotonic()
+        if left <= 0:  # also where bytes never stop to come
+            raise TimeoutError
+        self.connection.settimeout(left)
         return self.file.readinto(buffer)
 
     def close(self) -> None:

@@ -36,8 +36,8 @@ KNOWN_KEYS = (
 )
 # Zip, Zstandard, bzip2, xz, Parquet, SQLite.
 PACKED = (b"PK\3\4", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"PAR1", b"SQLite format 3")
-TABLE_ADVICE = ("read it with python3 convert.py table {path} --case COLUMN --score COLUMN > trials.jsonl, or make a "
-                "case set of it with python3 convert.py cases")
+TABLE_ADVICE = ("read it with python3 convert.py table NAME={path} --case COLUMN --score COLUMN > trials.jsonl, or "
+                "make a case set of it with python3 convert.py cases")
 BETWEEN = re.compile(r"[\s:,]*")  # a key and its value, and two of these
 DECODER = json.JSONDecoder(strict=False)
 

@@ -70,6 +70,8 @@ def trial_seed(trial: int, case_id: str = "", rule: str | None = None) -> int:
 def check_run(run: dict[str, Any], fields: dict[str, Any], where: str) -> None:
     """Raise RunError unless a log's header or a record's manifest has these fields and says what was run."""
     check_fields(run, fields, where)
+    if run.get("seeds") not in (None, *SEED_RULES):
+        raise RunError(f"{where}: seeds {run['seeds']!r:.40} is none of {', '.join(SEED_RULES)}; correct the file")
     splits = run["splits"]
     if not splits or not all(split in SPLITS and splits.count(split) == 1 for split in splits):
         raise RunError(f"{where}: splits {splits!r:.60} are not of {', '.join(SPLITS)}, each once; correct the file")
@@ -209,7 +211,7 @@ def refuse_difference(one: Any, other: Any, names: Sequence[str], but: Collectio
         if where.partition("[")[0] not in but and not {before, after} <= {"null", "nothing"}:
             raise RunError(f"{names[0]} and {names[1]} differ in {where.replace('_', ' ')}: {before:.200} and "
                            f"{after:.200}; only what was measured alike goes together, "
-                           f"{ADVICE.get(where, 'give that or record again with the same')}")
+                           f"{ADVICE.get(where, 'make both the same, or record again')}")
 
 
 def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],

@@ -48,8 +48,8 @@ def opened(path: str) -> Iterator[TextIO]:
             with io.TextIOWrapper(file, json.detect_encoding(file.peek(4)[:4]), newline="\n") as text:
                 yield text
     except UnicodeDecodeError:
-        decode(unpacked(read_bytes(path), path), path)  # refuses it as well, and knows the byte
-        raise
+        decode(unpacked(read_bytes(path), path), path)  # refuses it as well, and knows the byte; not of a pipe
+        raise RunError(f"{path} is in another encoding than its first bytes say; save it as UTF-8") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise RunError(f"{path}: damaged ({error}); pack the file again") from None
     except OSError as error:
@@ -66,7 +66,7 @@ class Json:
 
     def __init__(self, file: TextIO, path: str, decoder: json.JSONDecoder = LENIENT):
         self.file, self.path, self.decoder = file, path, decoder
-        self.text, self.at, self.line = "", 0, 1  # line: of the first character of text
+        self.text, self.at, self.line, self.column = "", 0, 1, 1  # line, column: of the first character of text
         self.met: dict[tuple[str, ...], str] = {}  # of the paths inside, those that were there, and how they began
 
     def where(self) -> str:
@@ -75,9 +75,13 @@ class Json:
     def _wrong(self, reason: str) -> RunError:
         return RunError(f"{self.where()}: {reason}; correct the file")
 
+    def _column(self) -> int:
+        end = self.text.rfind("\n", 0, self.at)
+        return self.column + self.at if end < 0 else self.at - end
+
     def _more(self) -> bool:
         chunk = self.file.read(max(CHUNK, len(self.text) - self.at))
-        self.line += self.text.count("\n", 0, self.at)
+        self.column, self.line = self._column(), self.line + self.text.count("\n", 0, self.at)
         self.text, self.at = self.text[self.at:] + chunk, 0
         return bool(chunk)
 
@@ -100,7 +104,7 @@ class Json:
                 if (error.msg.startswith("Unterminated") or error.pos > len(self.text) - 16) and self._more():
                     continue
                 self.at += error.pos - start
-                raise self._wrong(f"not JSON ({error.msg})") from None
+                raise self._wrong(f"not JSON at column {self._column()} ({error.msg})") from None
             except (ValueError, RecursionError) as error:
                 raise self._wrong(json_reason(error)) from None
             if end < len(self.text) or not self._more():  # a number that ends there may go on
@@ -109,7 +113,7 @@ class Json:
 
     def _mark(self, marks: str) -> str:
         if self.next() not in marks or self.at == len(self.text):
-            raise self._wrong(f"not JSON (no {' or '.join(marks)})")
+            raise self._wrong(f"not JSON at column {self._column()} (no {' or '.join(marks)})")
         self.at += 1
         return self.text[self.at - 1]
 

@@ -35,6 +35,12 @@ LARGEST_DENOMINATOR = 100  # of a score read as a fraction: 0.333333333 is a thi
 REASON_LENGTH = 60  # characters: reasons are counted by their text, and no stack trace comes twice
 
 
+# What else to do where rows of a case state other facts.
+OTHERWISE = dict.fromkeys(INPUTS, " (--ignore-input pairs by task_id alone where inputs differ on purpose, as with the "
+                          "prompt in them, and then swapped ids pass unseen)") | {
+    "tags": " (convert.py: convert all logs of both sides in one command, or choose --tag FIELD)"}
+
+
 class RowTwice(RunError):
     """A row with the same config, task_id and seed is there already."""
 
@@ -243,10 +249,8 @@ class Known:
             other, place = self.facts.get((row.id, field), (fact, ""))
             if fact != other and field not in self.ignored:
                 here, there = _told_apart(fact, other)
-                raise RunError(
-                    f"{where}: case {row.id!r:.60} has {field} {here} here and {there} at {place}; give all rows of a "
-                    "case the same, and two cases two names (--ignore-input pairs by task_id alone where inputs differ "
-                    "on purpose, as with the prompt in them, and then swapped ids pass unseen)")
+                raise RunError(f"{where}: case {row.id!r:.60} has {field} {here} here and {there} at {place}; give all "
+                               f"rows of a case the same, and two cases two names{OTHERWISE.get(field, '')}")
 
     def add(self, side: str, row: Row, where: str, place: str) -> None:
         """Take in a row of a side, which is found at a place, unless check() refuses it."""
@@ -263,7 +267,7 @@ class Known:
 
 def _told_apart(*facts: Any) -> list[str]:
     """Return two facts from shortly before they differ, in ASCII where nobody could see the difference."""
-    texts = [fact if isinstance(fact, str) else ", ".join(map("=".join, fact)) for fact in facts]
+    texts = [fact if isinstance(fact, str) else ", ".join(map("=".join, fact)) or "no tags" for fact in facts]
     pairs = enumerate(zip(*texts, strict=False))
     start = max(0, next((i for i, (here, there) in pairs if here != there), min(map(len, texts))) - 20)
     written = ascii if len(set(map(_looks, texts))) == 1 else repr

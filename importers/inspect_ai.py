@@ -43,7 +43,9 @@ def options(option: Callable[..., Any]) -> None:
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
     entries = read_entries(path)
     header = next(entries)[1]
-    log = EvalLog(versioned(path, header.get("version"), VERSIONS, rows), header, args, rows)
+    where = versioned(path, header.get("version"), VERSIONS, rows)
+    check_fields(header, {"eval": {"model": TEXT, "task": TEXT}}, where)
+    log = EvalLog(where, header, args, rows)
     for place, sample in entries:
         yield log.sample(sample, f"{log.where}: {place}")
     log.check()
@@ -69,8 +71,10 @@ class EvalLog:
                 raise RunError(f"{state}; finish it (`inspect eval-retry`), or convert what is there with --unfinished")
             self.rows.notes[state] = 0
         numbers = [name for name, kinds in self.kinds.items() if "numbers" in kinds]
+        held = set[str]().union(*self.kinds.values())
         # Which words a score holds, and how to make numbers of them, is said with the rows.
-        if "text" not in self.kinds.get(scorer, ()) and (scorer or len(numbers) > 1):
+        if "text" not in (self.kinds.get(scorer, ()) if scorer else held) and (
+                scorer or len(numbers) > 1 or not numbers and held - {"nothing"}):
             others = [f"; {name} holds {' and '.join(sorted(self.kinds[name]))}" for name in self.kinds
                       if name not in numbers]
             choose("scorer", scorer, numbers, where, "".join(others))
@@ -188,14 +192,15 @@ def read_entries(path: str) -> Iterator[tuple[str, Any]]:
         zipped = path.endswith(".eval") or head(file).startswith(b"PK")
         entries = zip_entries(path, file.buffer) if zipped else json_entries(Json(file, path))
         header = next(entries)[1]
-        check_fields(header, {"eval": {"model": TEXT, "task": TEXT}}, path)
+        check_fields(header, {"eval": TABLE}, path)
         yield path, header
         yield from entries
 
 
 def zip_entries(path: str, file: BinaryIO) -> Iterator[tuple[str, Any]]:
     try:
-        packed = isinstance(getattr(file, "raw", None), gzip.GzipFile)  # in which going to and fro takes long
+        # In a packed file going to and fro takes long, in a pipe it cannot be.
+        packed = not file.seekable() or isinstance(getattr(file, "raw", None), gzip.GzipFile)
         archive = zipfile.ZipFile(io.BytesIO(file.read(MOST_BYTES)) if packed else file)
     except Exception:  # zipfile and what it calls have a dozen kinds of exception for bytes that are no zip
         raise RunError(f"{path}: not a whole zip; copy the log again") from None

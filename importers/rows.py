@@ -155,7 +155,7 @@ class Rows:
             values = [item for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
             if not all(map(fits_tag, values)):
                 self._unfit[name] = None
-            elif name != self.args.cluster and values:
+            elif values and (self.args.tag or name != self.args.cluster):
                 self._take_tag(tags, name, values)
 
     def _take_tag(self, tags: dict[str, list[Any]], name: str, values: list[Any]) -> None:
@@ -350,7 +350,7 @@ def choose(option: str, wanted: str | None, names: Collection[str], where: str, 
     if wanted is None and len(names) == 1:
         return next(iter(names))
     if wanted is None or wanted not in names:
-        what = f"several {option}s" if wanted is None and names else f"no {option} {wanted or ''!r}"
+        what = f"several {option}s" if wanted is None and names else f"no {option}{f' {wanted!r}' if wanted else ''}"
         raise RunError(f"{where}: {what}; choose with --{option} one of: {', '.join(sorted(names)) or 'none'}{others}")
     return wanted
 

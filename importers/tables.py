@@ -66,6 +66,10 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             error = error or "no score"
         if not error and score_of(score, rows.words)[0] is None:
             raise RunError(f"{where}: score {score!r:.60} is no number; correct it, or give --map WORD=NUMBER")
+        for name, column in measured.items():
+            cell = pick(row, column)
+            if cell not in (None, "") and amount(score_of(cell, {})[0]) is None:
+                rows.notes[f"{name} in {column!r} that is no number of 0 or more, left out"] += 1
         yield Sample(where=where, score=score, error=error, seed=pick(row, args.trial),
                      place=None if args.trial else where, fields=row, asked=pick(row, args.input),
                      output=pick(row, args.output), explanation=pick(row, args.explanation),

@@ -165,6 +165,11 @@ def endless(server, connection):
         connection.sendall(b" " * 1_000_000)
 
 
+def continues(server, connection):
+    while not server.ended.is_set():
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+
+
 FAULTS = {
     "reset": reset,
     "closed": lambda server, connection: None,
@@ -175,6 +180,7 @@ FAULTS = {
     "dripping head": drip(b"HTTP/1.1 200 Cue\r\nX: "),
     "dripping body": drip(b"HTTP/1.1 200 Cue\r\nContent-Length: 1000000\r\n\r\n"),
     "endless": endless,
+    "endless continue": continues,
 }
 
 

@@ -445,9 +445,10 @@ class FaultTest(Folder):
 
         whole = self.bytes()
         self.assert_refused(self.record("--resume"), "seeds", "per-case", "nothing")      # another rule, another run
-        for rule in (b'"by-trial"', b'"by-day"'):
+        for rule, said in ((b'"by-trial"', "has seed [0-9]+, not seed 1001; it was changed"),
+                           (b'"by-day"', "seeds 'by-day' is none of by-trial, per-case")):
             self.save(whole.replace(b'"seeds": "per-case"', b'"seeds": ' + rule))
-            with self.assertRaisesRegex(RunError, "has seed [0-9]+, not seed 1001; it was changed"):
+            with self.assertRaisesRegex(RunError, said):
                 logs.parse_log(self.bytes(), self.log)
         os.unlink(self.log)
         self.record()

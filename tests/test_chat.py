@@ -177,9 +177,12 @@ class NameTest(unittest.TestCase):
         for name, kind, asked in (("llama3.2:1b", chat.Ollama, "llama3.2:1b"),
                                   ("hf.co/o/m:Q4", chat.Ollama, "hf.co/o/m:Q4"),
                                   ("openai:gpt-5", chat.OpenAI, "gpt-5"), ("openai:a/b:c", chat.OpenAI, "a/b:c"),
-                                  ("openai", chat.Ollama, "openai"), ("openai:", chat.OpenAI, "")):
+                                  ("openai", chat.Ollama, "openai")):
             system = harness.load_system(f"chat:{name}")
             self.assertEqual((type(system), system.asked, system.name), (kind, asked, name))
+        for name in ("", "openai:"):
+            with self.assertRaisesRegex(RunError, "name a model, as chat:MODEL or chat:openai:MODEL"):
+                harness.load_system(f"chat:{name}")
 
 
 # Ollama's own table, TestHost of envconfig/config_test.go; an empty host there is this machine.
@@ -580,7 +583,7 @@ class TroubleTest(ChatTest):
                 self.assertIn("a reply of more than 3,000 bytes", self.raised(Unavailable, self.respond, fault))
 
     def test_the_time_is_for_a_whole_reply(self):
-        for fault in ("timeout", "dripping head", "dripping body"):
+        for fault in ("timeout", "dripping head", "dripping body", "endless continue"):
             self.server.always = fault
             system = self.system()
             system.timeout_s = 0.1

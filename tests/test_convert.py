@@ -317,6 +317,15 @@ class InspectTest(ConvertTest):
                      "inspect", log, "--scorer", "parts")
         self.assertEqual([row["score"] for row in self.rows("inspect", log)], [1, 1])
 
+    def test_scores_that_are_lists_alone_are_refused(self):
+        log = self.log(*({"id": name, "epoch": 1, "scores": {"all": {"value": [1, 0]}}} for name in "ab"))
+        self.refused("log.json: no scorer; choose with --scorer one of: none; all holds lists", "inspect", log)
+
+    def test_a_version_that_is_not_known_is_named_where_fields_lack(self):
+        path = self.file("v99.json", {"version": 99, "status": "success", "eval": {"task": "t"}, "samples": []})
+        self.refused("v99.json (format version 99, not known here): eval: model is missing; correct the file",
+                     "inspect", path)
+
     def test_one_word_among_numbers_is_noted(self):
         status, out, err = run("inspect", self.log(("a", 1, "C"), ("b", 1, "maybe")))
         self.assertIn("words that are no scores: 'maybe'; --map WORD=NUMBER makes one a score (trials: 1)", err)
@@ -462,15 +471,15 @@ class InspectTest(ConvertTest):
 
     def test_files_that_are_no_log_are_refused(self):
         whole = read(data("inspect-0.3.46.eval"), "rb")
-        table = ("read it with python3 convert.py table {} --case COLUMN --score COLUMN > trials.jsonl, or make a case "
-                 "set of it with python3 convert.py cases")
+        table = ("read it with python3 convert.py table NAME={} --case COLUMN --score COLUMN > trials.jsonl, or make a "
+                 "case set of it with python3 convert.py cases")
         cases = {
             "cut.eval": (whole[:900], "cut.eval: not a whole zip; copy the log again"),
             "empty.eval": (b"", "empty.eval: not a whole zip; copy the log again"),
             "cut.json": ('{"version": 2, "ev',
                          f"cut.json is JSON of another kind, not a log of Inspect; {table}"),
             "half.json": ('{"version": 2, "status": "success", "eval": {}, "res',
-                          "half.json:1: not JSON (Unterminated string starting at); correct the file"),
+                          "half.json:1: not JSON at column 49 (Unterminated string starting at); correct the file"),
             "list.json": ([1], f"list.json is JSON of another kind, not a log of Inspect; {table}"),
             "row.json": ({"task_id": 1}, f"row.json is JSON of another kind, not a log of Inspect; {table}"),
             "none.json": ("x", "none.json is not a log of Inspect; give logs of Inspect, .eval or .json"),
@@ -614,7 +623,7 @@ class LmEvalTest(ConvertTest):
     def test_bad_rows_are_refused_by_line(self):
         for content, message in (
                 (b'{"doc_id": 0, "acc": 1}\n{"doc_id": 1, "a',
-                 ":2: not JSON (Unterminated string starting at); correct the file"),
+                 ":2: not JSON at column 15 (Unterminated string starting at); correct the file"),
                 (b'{"doc_id": "0", "acc": 1}\n', ":1: doc_id is '0', not a whole number; correct the file"),
                 (b'{"doc_id": 0, "acc": 1}\n\xff\n', ": byte 24 is not utf-8; save the file as UTF-8")):
             self.refused("x.jsonl" + message, "lm-eval", self.file("x.jsonl", content))

@@ -131,6 +131,9 @@ class WriteTest(FolderTest):
             with self.subTest(words):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertEqual(self.load("out"), b"before\n" + b"line\n" * (number == 1) + b"text\n")
+        for words, closed in (("/dev/stdout", ">&-"), ("/dev/fd/1", ">&-"), ("/dev/stderr", "2>&-")):
+            done = python("-c", script, self.folder, words, unbuffered=False, shell=f"exec {closed}")
+            self.assertEqual(done.returncode, 1, words)
         for number in (987, 999_999_999, 99_999_999_999):
             with self.assertRaisesRegex(RunError, f"cannot write /dev/fd/{number}: "):
                 files.check_outputs([("a text", f"/dev/fd/{number}")])

@@ -39,8 +39,8 @@ class KindsTest(unittest.TestCase):
                  "totals of lm-eval, which hold no samples", "run lm_eval with --log_samples"),
                 (b'{"eval_set_id": "x", "tasks": []}', "Inspect's list of a set of logs", "the .eval files beside it"),
                 (b'{"2026_t.eval": {"version": 2, "eval": {}}}', "Inspect's list of logs", "the logs beside it"),
-                (read(DATA, "scores.csv"), "a table", "python3 convert.py table f --case COLUMN"),
-                (b'[{"id": 1}]', "JSON of another kind", "python3 convert.py table f"),
+                (read(DATA, "scores.csv"), "a table", "python3 convert.py table NAME=f --case COLUMN"),
+                (b'[{"id": 1}]', "JSON of another kind", "python3 convert.py table NAME=f"),
                 (b"PK\3\4xx", "packed", "unpack it"), (b"", "", ""), (b"words", "", "")):
             with self.subTest(kind):
                 found = kinds.describe(data, "f")
@@ -63,8 +63,8 @@ class KindsTest(unittest.TestCase):
     def test_a_refusal_says_what_the_file_is_and_names_a_path_that_a_shell_takes(self):
         error = files.refusal("my runs/a b.csv", "a plain trial log", data=b"a,b\n1,2\n")
         self.assertEqual(str(error), "my runs/a b.csv is a table, not a plain trial log; read it with python3 "
-                         "convert.py table 'my runs/a b.csv' --case COLUMN --score COLUMN > trials.jsonl, or make a "
-                         "case set of it with python3 convert.py cases")
+                         "convert.py table NAME='my runs/a b.csv' --case COLUMN --score COLUMN > trials.jsonl, or "
+                         "make a case set of it with python3 convert.py cases")
         self.assertEqual(str(files.refusal("f", "a log", "give one", b"words")), "f is not a log; give one")
         self.assertEqual(str(files.refusal("f", "a log", "give one", b'{"manifest": 1}')),
                          "f is a run record, not a log; give one")

@@ -77,6 +77,7 @@ def write_runs(folder):
     comparison = sample()
     comparison["case_set"] = {"name": case_set.name, "sha256": case_set.sha256}
     comparison["logs"] = {"baseline": [], "candidate": []}
+    comparison["task"] = {"name": task.name, "sha256": task.sha256}
     files.write("a comparison", paths[3], json.dumps(comparison))
     return paths
 
@@ -887,6 +888,7 @@ class CommandTest(unittest.TestCase):
         script = self.save("forged.json", sample() | {"overall": sample()["overall"] | {"better": SCRIPT}})
         logs = self.save("logs.json", read_json(self.comparison) | {"logs": {"baseline": [], "candidate": [
             {"name": "v1.jsonl", "sha256": "2" * 64}]}})
+        task = self.save("task.json", read_json(self.comparison) | {"task": {"name": "triage_task", "sha256": "2"}})
         written = self.path("page.html")
         runs = ("--cases", self.cases, "--html", written, "--runs")
         for arguments, said in (((self.left,), "is a run record, not a comparison"),
@@ -899,6 +901,7 @@ class CommandTest(unittest.TestCase):
                                 ((self.path("none.json"),), "cannot read"),
                                 ((self.comparison, *runs, self.right, self.left), "give the records it was made from"),
                                 ((logs, *runs, self.left, self.right), "give the records it was made from"),
+                                ((task, *runs, self.left, self.right), "give the records it was made from"),
                                 ((self.comparison, *runs, self.cases, self.left), "is a case set, not a run record"),
                                 ((self.comparison, "--table", "--html", self.path("none/x.html")),
                                  "there is no folder")):

@@ -47,10 +47,10 @@ class JsonTest(unittest.TestCase):
         self.assertEqual(found, [("f:1", {"a": 1}), ("f:3", [2, 3]), ("f:5", 4)])
 
     def test_what_is_no_json_is_refused_with_its_line(self):
-        for text, reason in (('{"a": 1,,}', "f:1: not JSON"), ('{"a" 1}', "f:1: not JSON (no :)"),
+        for text, reason in (('{"a": 1,,}', "f:1: not JSON"), ('{"a" 1}', "f:1: not JSON at column 6 (no :)"),
                              ("[1 2]", "(no , or ])"),
-                             ('{"a":\n\nnope}', "f:3: not JSON ("), ('{"a": "x', "Unterminated"),
-                             ('{"a": [1,\n2', "f:2: not JSON ("), ("[" * 100_000, "nested too deeply"),
+                             ('{"a":\n\nnope}', "f:3: not JSON at column 1 ("), ('{"a": "x', "Unterminated"),
+                             ('{"a": [1,\n2', "f:2: not JSON at column 2 ("), ("[" * 100_000, "nested too deeply"),
                              ("9" * 5000, "a whole number of thousands of digits"), ("", "not JSON")):
             for inside in ([()], []):
                 with self.subTest(text[:20]), self.assertRaises(RunError) as caught:
@@ -64,7 +64,9 @@ class JsonTest(unittest.TestCase):
             with mock.patch.object(texts, "CHUNK", chunk):
                 reader = texts.Json(io.StringIO('{"a":\n1}\nnot json\n'), "f")
                 reader.value()
-                self.assertRaisesRegex(RunError, "^f:3: not JSON", reader.value)
+                self.assertRaisesRegex(RunError, "^f:3: not JSON at column 1 ", reader.value)
+                reader = texts.Json(io.StringIO('{"a": 1, "bcdefghijk": 2, "l": nope'), "f")
+                self.assertRaisesRegex(RunError, "^f:1: not JSON at column 32 ", lambda: list(reader.pieces([("x",)])))
 
     def test_no_more_is_held_than_a_value_takes(self):
         text = "[" + ", ".join(json.dumps({"n": n, "x": "y" * 1000}) for n in range(2000)) + "]"

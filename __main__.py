@@ -18,7 +18,10 @@ COMMANDS = ("compare", "report", "convert", "harness", "bench", "collector", "pl
 
 
 def main() -> int:
-    name = sys.argv[1] if len(sys.argv) > 1 else "none"
+    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    if name == "--version":
+        print(files.TOOL_VERSION)
+        return 0
     if name in ("-h", "--help"):
         print(f"usage: COMMAND [options], where COMMAND is one of {', '.join(COMMANDS)}; each knows --help")
         return 0

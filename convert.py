@@ -71,6 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
         for verb in module.VERBS:
             command = add_verb(verbs, verb, f"Convert {module.WHAT}.", f"python3 convert.py {verb} {module.EXAMPLE}")
             command.set_defaults(module=module)
+            command.epilog = parser.epilog
             module.options(command.add_argument)
             if hasattr(module, "samples"):
                 shared_options(command, getattr(module, "ID_OPTION", "--id"))

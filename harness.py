@@ -10,6 +10,7 @@ same log, save RUN_DESCRIPTION_FIELDS. `run` sends the cases through an offline 
 says whether a case set, a log or a run record is sound. Exit status: 0 done, 1 refused or bad input (one `error:`
 line), 2 bad usage, 130 interrupted.
 
+It is long, for all that a trial and a record are is here: they have one set of rules, for writing and for believing.
 A trial goes: case -> system.respond -> outcome (attempt) -> log line (bench.py) -> graded row (grade) -> run record.
 """
 
@@ -678,7 +679,7 @@ def cmd_check(args: argparse.Namespace) -> None:
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add what `run` and bench.py share: cases, system, task, split and trials."""
     parser.add_argument("--cases", required=True, metavar="FILE", help="the case set, cases-*.json")
-    parser.add_argument("--system", required=True, metavar="MODULE:NAME", help="the system under test")
+    parser.add_argument("--system", required=True, metavar="MODULE:NAME", help="chat:MODEL (Ollama), chat:openai:MODEL, or a system of your own")
     parser.add_argument("--task", default="triage_task", metavar="MODULE", help="the task (default: %(default)s)")
     parser.add_argument("--split", default="dev", choices=SPLITS, help="which cases (default: %(default)s)")
     parser.add_argument("--trials", type=int, default=1, metavar="T", help="trials a case (default: %(default)s)")
@@ -704,6 +705,7 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument("--cases", metavar="FILE", help="for a run record: the case set it was made with")
     for verb, command in ((run, cmd_run), (again, cmd_replay), (check, cmd_check)):
         verb.set_defaults(command=command)
+        verb.epilog = parser.epilog
         if verb is not check:
             verb.add_argument("--out", required=True, metavar="FILE", help="the run record to write")
     return parser

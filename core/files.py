@@ -3,6 +3,7 @@
     $ python3 -c "from core import files; print(files.parse_json('[1, 2]', 'here'), files.stream_of('/dev/stderr'))"
     [1, 2] 2
 
+It is long, for files and streams fail in many ways, and every command meets all of them here and nowhere else.
 Strict JSON in, whole files out, and the two errors that become one `error:` line and exit status 1; every other
 exception is a bug and keeps its traceback.
 """

@@ -15,6 +15,7 @@
     $ python3 -c "from core import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], 5).interval)"
     1/30 11/30
 
+It is long because a distribution is the same few steps for all of these, counted or inverted, and stays in one place.
 Reads, writes and prints nothing, and imports nothing of ours. Differences are whole `numerators` over one `unit`: a
 case that went from 3 to 5 passes of 5 trials is 2 over unit 5. A source group is (number of its cases, sum of their
 numerators). Intervals are in score units.

@@ -192,8 +192,8 @@ class Rows:
         for text, count in self.notes.items():
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")
         if self._unfit:
-            print_stderr(f"note: no tags, for their values exceed {SHORT_TEXT} characters, differ within a case, or "
-                         f"hardly repeat (then --tag NAME makes one): {listed(self._unfit, 20)}")
+            print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters, differ "
+                         f"within a case, or hardly repeat (then --tag NAME makes one): {listed(self._unfit, 20)}")
         for config, count in Counter(config for config, *_ in self._trials).items():
             print_stderr(f"note: trials of config {config!r}: {count}")
 

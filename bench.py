@@ -35,7 +35,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from core import files, logs
 import harness
@@ -253,17 +253,27 @@ def run_warnings(rows: Sequence[Line], task: Task, cases: dict[str, Case]) -> li
 # === Recording ===
 
 
+class Times(NamedTuple):
+    """How the time of day is told, how time is measured, and how a pause is made, if not by waiting."""
+
+    clock: Clock = time.time
+    timer: Clock = time.monotonic
+    wait: Callable[[float], Any] | None = None
+
+
+REAL_TIMES = Times()
+
+
 class Recorder:
     """Asks a system, again where its server is unavailable, and writes what it answers into a log."""
 
     writer: LogWriter
 
-    def __init__(self, args: argparse.Namespace, system: Any, task: Task, clock: Clock, timer: Clock,
-                 wait: Callable[[float], Any] | None):
-        self.args, self.system, self.task, self.clock, self.timer = args, system, task, clock, timer
+    def __init__(self, args: argparse.Namespace, system: Any, task: Task, times: Times):
+        self.args, self.system, self.task, self.clock, self.timer = args, system, task, times.clock, times.timer
         self.stop = threading.Event()  # set: nothing is begun or tried again, and a pause ends
-        self.wait = wait or self.stop.wait
-        self.progress = Progress(0, (), args.quiet, timer)
+        self.wait = times.wait or self.stop.wait
+        self.progress = Progress(0, (), args.quiet, self.timer)
 
     def tried(self, work: Callable[[], Any], what: str, first: bool = False) -> tuple[Any, list[str]]:
         """Return what work() returns, and why each time before it was Unavailable; raise RunError, naming what.
@@ -416,9 +426,7 @@ def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
         raise
 
 
-def main(argv: Sequence[str] | None = None, clock: Clock = time.time, timer: Clock = time.monotonic,
-         wait: Callable[[float], Any] | None = None) -> int:
-    """Run the command; clock tells the time of day, timer measures, wait makes the pauses between retries."""
+def main(argv: Sequence[str] | None = None, times: Times = REAL_TIMES) -> int:
     args = build_parser().parse_args(argv)
     k, n = shard_of(args.shard)
     if n > 1:
@@ -430,10 +438,10 @@ def main(argv: Sequence[str] | None = None, clock: Clock = time.time, timer: Clo
         raise RunError(f"give --workers from 1 to {MOST_WORKERS}, --retries of 0 or more, --timeout above 0")
     task, case_set, system = harness.load_run(args)
     set_up(system, args)
-    recorder = Recorder(args, system, task, clock, timer, wait)
+    recorder = Recorder(args, system, task, times)
     server = recorder.prepared(first=True)
     run = {"splits": [args.split], "trials": args.trials, "shard": None if n == 1 else f"{k}/{n}",
-           "workers": args.workers, "started_at": harness.utc(clock())}
+           "workers": args.workers, "started_at": harness.utc(times.clock())}
     if args.seeds != logs.SEED_RULES[0]:
         run["seeds"] = args.seeds
     header = harness.run_header(case_set, task, system, server, run)

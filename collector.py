@@ -257,8 +257,8 @@ class Handler(BaseHTTPRequestHandler):
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "collector.py")
     parser.add_argument("--log", required=True, metavar="FILE", help="the trial log to append to, or to make")
-    parser.add_argument("--host", default="127.0.0.1", help="address to bind; any but this machine's own needs TRIAL_TOKEN "
-                        "in the environment (default: %(default)s)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to bind; one that other machines reach needs "
+                        "TRIAL_TOKEN in the environment (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8080, help="port to bind, 0 for a free one (default: %(default)s)")
     parser.add_argument("--score-range", nargs=2, type=score_bound, default=(0, 1), metavar=("LOW", "HIGH"),
                         help="what a score can be (default: 0 1)")

@@ -679,7 +679,8 @@ def cmd_check(args: argparse.Namespace) -> None:
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add what `run` and bench.py share: cases, system, task, split and trials."""
     parser.add_argument("--cases", required=True, metavar="FILE", help="the case set, cases-*.json")
-    parser.add_argument("--system", required=True, metavar="MODULE:NAME", help="chat:MODEL (Ollama), chat:openai:MODEL, or a system of your own")
+    parser.add_argument("--system", required=True, metavar="MODULE:NAME",
+                        help="chat:MODEL (Ollama), chat:openai:MODEL, or a system of your own")
     parser.add_argument("--task", default="triage_task", metavar="MODULE", help="the task (default: %(default)s)")
     parser.add_argument("--split", default="dev", choices=SPLITS, help="which cases (default: %(default)s)")
     parser.add_argument("--trials", type=int, default=1, metavar="T", help="trials a case (default: %(default)s)")

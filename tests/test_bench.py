@@ -69,7 +69,7 @@ def bench_main(*args: str, terminal: bool = False, **injected: Any) -> Result:
     with (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
           mock.patch.object(bench, "build_parser", lambda: PARSER)):
         try:
-            status = bench.main(args, **injected)
+            status = bench.main(args, bench.Times(**injected))
         except (harness.CaseError, RunError) as error:
             status = 1
             print(f"error: {error}", file=sys.stderr)
@@ -487,7 +487,7 @@ class PauseTest(unittest.TestCase):
             return 1
 
         args = argparse.Namespace(retries=retries, quiet=True)
-        recorder = bench.Recorder(args, None, None, lambda: 0.0, lambda: 0.0, pauses.append)
+        recorder = bench.Recorder(args, None, None, bench.Times(lambda: 0.0, lambda: 0.0, pauses.append))
         recorder.stop = stop or recorder.stop
         with (mock.patch.object(random, "uniform", lambda low, high: high - jitter * (high - low)),
               contextlib.redirect_stderr(io.StringIO())):

@@ -34,8 +34,8 @@ GEN = sorted(glob.glob(os.path.join(glob.escape(DATA), "org__*", "samples_toy_ge
 ONCE = "give each log once, number the runs of one system with --run N, and name those of two systems: NAME=FILE"
 CSV = ["--case", "task", "--trial", "run", "--config-column", "model", "--score", "correct"]
 NO_NUMBER = "is no number; correct it, or give --map WORD=NUMBER"
-NO_TAGS = ("note: fields that make no slices, for their values exceed 200 characters, differ within a case, or hardly repeat (then --tag "
-           "NAME makes one): ")
+NO_TAGS = ("note: fields that make no slices, for their values exceed 200 characters, differ within a case, or hardly "
+           "repeat (then --tag NAME makes one): ")
 
 
 def data(name):

@@ -93,7 +93,7 @@ class PropertyTest(unittest.TestCase):
         log = f"{version}.jsonl"
         with contextlib.redirect_stdout(io.StringIO()):
             bench.main(["--cases", "cases.json", "--system", f"drawn_systems:{version}", "--trials", str(trials),
-                        "--log", log, "--quiet", *more], clock=lambda: 0.0, timer=lambda: 0.0, wait=lambda pause: None)
+                        "--log", log, "--quiet", *more], bench.Times(lambda: 0.0, lambda: 0.0, lambda pause: None))
         return log
 
     def worlds(self, count, seed):

@@ -104,7 +104,7 @@ def _missing_rules(c: Record) -> Iterator[Rule]:
                "look at their reasons: a limit or a timeout may have cut off one side more than the other")
     if c["excluded"]:
         yield ("excluded_cases", f"cases left out of the comparison: {len({row['case_id'] for row in c['excluded']})}, "
-               "perhaps not by chance", "record what is missing, or use difference_bounds, which count them")
+               "perhaps not by chance", "record what is missing")
     if c["uneven_trials"]:
         yield ("uneven_trials", f"cases with fewer trials than others or the other side: {len(c['uneven_trials'])}",
                "record the missing trials; each case weighs the same, and one with fewer is noisier")

@@ -46,7 +46,7 @@ SEED = 20261020
 # Up to where distributions are counted: some tenths of a second where inverting takes seconds, else hundredths.
 HALVED_SUMS = 8192           # of a half: it has no more of 11 draws from 11 groups, or of the subsets of 26 groups
 HALVED_DRAWS, HALVED_GROUPS = 11, 26
-FEW_HALVED_SUMS = 2048       # of a half of more groups
+MORE_GROUPS, FEW_SUMS_OF_HALF = 200, 2048       # groups that are tried as well, and the sums that their halves may have
 COUNTED_SOURCES = 40         # of other sizes
 COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many sources of other sizes, and for the rest
 COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for sign flips: groups, or groups times places of their sums
@@ -556,8 +556,8 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
     unit, roughly = math.gcd(*sizes), coarse or 1
     if n > HALVED_GROUPS and reach // unit * n ** 2 * roughly <= COUNTED_BITS:
         return _count_subsets([size // unit for size in every], reach // unit)
-    if n <= HALVED_GROUPS or not coarse:
-        ways = _halved([{0: 1, size: 1} for size in every], HALVED_SUMS if n <= HALVED_GROUPS else FEW_HALVED_SUMS)
+    if n <= HALVED_GROUPS or n <= MORE_GROUPS and not coarse:
+        ways = _halved([{0: 1, size: 1} for size in every], HALVED_SUMS if n <= HALVED_GROUPS else FEW_SUMS_OF_HALF)
         if ways:
             return Fraction(ways(reach), 2 ** n)
     if n <= ROUNDED_GROUPS:

@@ -87,7 +87,7 @@ def inverted():
     """Let nothing be counted, so that small shapes can be held against brute force: 60 times as roughly, for speed."""
     intervals._resampled.cache_clear()
     return mock.patch.multiple(intervals, HALVED_DRAWS=0, COUNTED_SUMS=0, FEW_SUMS=0, COUNTED_GROUPS=0,
-                               COUNTED_SUBSETS=0, HALVED_GROUPS=0, FEW_HALVED_SUMS=0, ROUNDED_GROUPS=0, COUNTED_BITS=0,
+                               COUNTED_SUBSETS=0, HALVED_GROUPS=0, MORE_GROUPS=0, ROUNDED_GROUPS=0, COUNTED_BITS=0,
                                BLUR=60 * intervals.BLUR, FLIP_BLUR=20 * intervals.FLIP_BLUR)
 
 

@@ -22,10 +22,8 @@ if sys.version_info < (3, 11):
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
-import contextlib
 import copy
 import hashlib
-import importlib
 import importlib.machinery
 import itertools
 import json
@@ -33,6 +31,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -44,8 +43,8 @@ from core.files import (
 from core.kinds import HEAD, describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS, SPLITS as SPLITS, trial_seed as trial_seed
 from core.logs import (
-    LOG_VERSION, NAMED, NAMED_SYSTEM, RUN, TRIAL, Log, TrialKey, check_run, check_trial, read_log, refuse_difference,
-    refuse_run_difference,
+    LOG_VERSION, NAMED, NAMED_SYSTEM, RUN, TRIAL, Header, Log, Row, TrialKey, check_header, check_trial, read_log,
+    refuse_difference, refuse_run_difference,
 )
 from core.texts import Json, head, opened
 
@@ -64,6 +63,8 @@ MANIFEST_FIELDS = (
 )
 MANIFEST = RUN | {"graders": TABLE, "log": (TABLE, NULL), "shards": (LIST, NULL)}
 ROW = TRIAL | {"split": TEXT, "seed": (WHOLE, NULL), "verdict": TEXT, "graders": TABLE}
+
+Record = dict[str, Any]  # a run record: its manifest, its summary, and its results, a row a trial
 
 
 class Unavailable(Exception):
@@ -188,7 +189,7 @@ def _module(name: str, what: str) -> Any:
                        "folder, without .py, or a model as chat:MODEL") from error
 
 
-def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> Task:
+def load_task(name: str, header: Header | None = None, where: str = "") -> Task:
     """Return the task that a module holds: GRADERS {name: (version, grade)}, check_expected, check_answer.
 
     A grade function takes (expected, answer) and returns whether it passes, or NotImplemented where the case asks for
@@ -197,26 +198,32 @@ def load_task(name: str, run: dict[str, Any] | None = None, where: str = "") -> 
     header of a log and where that is, before it runs one with another source than the log was recorded with.
     """
     sha256 = hashlib.sha256(_source(name)).hexdigest()
-    if run:  # what a log from somewhere names is run only if it is what the log was recorded with
-        refuse_difference(run["task"]["sha256"], sha256, (where, f"{name} as it is now"), place="task.sha256")
+    if header:  # what a log from somewhere names is run only if it is what the log was recorded with
+        _refuse_another("task", header, sha256, (where, f"{name} as it is now"))
     prefix, sys.pycache_prefix = sys.pycache_prefix, os.devnull  # what is run is the source, not what was compiled once
     try:
         module = _module(name, "the task")
     finally:
         sys.pycache_prefix = prefix
     try:
-        graders, checks = module.GRADERS, (module.check_expected, module.check_answer)
+        task = Task(name, sha256, module.GRADERS, module.check_expected, module.check_answer,
+                    getattr(module, "Rejection", NoRejection), getattr(module, "SCHEMA", None))
     except AttributeError as error:
         raise RunError(f"the task {name!r}: {error}; see docs/tasks.md") from None
+    graders = task.graders
     if not (isinstance(graders, dict) and graders and "rejection" not in graders and all(
             isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str) and callable(pair[1])
             for pair in graders.values())):
         raise RunError(f"the task {name!r}: GRADERS is not {{name: (version, function)}} with at least one, and none "
                        "named rejection; correct it")
-    rejection = getattr(module, "Rejection", NoRejection)
-    if rejection is not NoRejection:
+    if task.rejection is not NoRejection:
         graders = graders | {"rejection": ("1", lambda expected, answer: NotImplemented)}  # an answer refuses nothing
-    return Task(name, sha256, graders, *checks, rejection, getattr(module, "SCHEMA", None))
+    return task._replace(graders=graders)
+
+
+def _refuse_another(kind: str, header: Header, sha256: str, names: Sequence[str]) -> None:
+    """Raise RunError, with both sha256, unless this task or case set is the one that a run was made with."""
+    refuse_difference({kind: {"sha256": header[kind]["sha256"]}}, {kind: {"sha256": sha256}}, names)
 
 
 def load_system(name: str) -> Any:
@@ -246,29 +253,30 @@ def configure(system: Any, task: Task, cases: Sequence[Case], prompt: str | None
 
     A system takes them that has configure(task, cases, (name, text) or None, {key: value}). A value is JSON, or text.
     """
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for option in options:
         key, equals, text = option.partition("=")
-        if not key or not equals or key in given:
+        if not key or not equals or key in values:
             raise RunError(f"--system-option {option!r}: give key=value, and each key once")
-        given[key] = text
-        with contextlib.suppress(RunError):
-            given[key] = parse_json(text, key)
+        values[key] = text
+        with suppress(RunError):
+            values[key] = parse_json(text, key)
     template = None
     if prompt is not None:
-        template = os.path.splitext(os.path.basename(prompt))[0], decode(read_bytes(prompt), prompt)
-        if not template[1].strip():
+        text = decode(read_bytes(prompt), prompt)
+        if not text.strip():
             raise RunError(f"{prompt} is blank; write the prompt into it")
+        template = (os.path.splitext(os.path.basename(prompt))[0], text)
     if hasattr(system, "configure"):
-        system.configure(task, cases, template, given)
-    elif template or given:
+        system.configure(task, cases, template, values)
+    elif template or values:
         raise RunError(f"the system {system.name} takes neither --prompt nor --system-option; leave them out")
 
 
 # === Trials and grades ===
 
 
-def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
+def attempt(system: Any, task: Task, case: Case, trial: int) -> Row:
     """Return the outcome of one trial: {"output" or "error", "metadata"}, as JSON holds it.
 
     A rejection or a reply without an answer is an outcome. Any other exception but RunError and Unavailable is the
@@ -276,11 +284,11 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
     """
     try:
         output, metadata = system.respond(copy.deepcopy(case), trial)  # what it does to a case is not seen by others
-        outcome = {"output": output, "metadata": metadata}
+        outcome = {"output": output}
     except (Incomplete, task.rejection) as error:
         kind = "Rejection" if isinstance(error, task.rejection) else type(error).__name__
         metadata = getattr(error, "metadata", {})
-        outcome = {"error": {"type": kind, "message": str(error)}, "metadata": metadata}
+        outcome = {"error": {"type": kind, "message": str(error)}}
     except (RunError, Unavailable):
         raise
     except (Exception, SystemExit) as error:
@@ -288,10 +296,10 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> dict[str, Any]:
                            "Answer(output, metadata)") from error
     if not isinstance(metadata, dict):
         raise RunError(f"the system {system.name} returns metadata {metadata!r:.60}, not an object; correct the system")
-    return dict(json.loads(json_line(outcome)))
+    return dict(json.loads(json_line(outcome | {"metadata": metadata})))
 
 
-def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[str, bool]]:
+def grade(task: Task, case: Case, outcome: Row) -> tuple[str, dict[str, bool]]:
     """Return the verdict of an outcome ("pass", "fail" or "incomplete") and what each grader said.
 
     To refuse an input is an answer: right where the case expects a rejection, else wrong. Any other error, and an
@@ -315,17 +323,17 @@ def grade(task: Task, case: Case, outcome: dict[str, Any]) -> tuple[str, dict[st
     return verdict_of(graded), graded
 
 
-def _graded_without_task(expected: Any, outcome: dict[str, Any], graders: Collection[str]) -> dict[str, bool] | None:
-    """Return what is said of a rejection, or of a reply without an answer; None where the task's graders are asked."""
+def _graded_without_task(expected: Any, outcome: Row, graders: Collection[str]) -> dict[str, bool] | None:
+    """Return what is graded of a rejection, or of a reply without an answer; None where the task's graders decide."""
     error = outcome.get("error", {}).get("type")
-    to_reject = "rejection" in graders and expected == REJECTED
-    if error == "Rejection" or to_reject and error is None:
-        return {"rejection": to_reject and error == "Rejection"}
+    must_reject = "rejection" in graders and expected == REJECTED
+    if error == "Rejection" or must_reject and error is None:
+        return {"rejection": must_reject and error is not None}
     return None if error is None else {}
 
 
 def verdict_of(graded: dict[str, bool]) -> str:
-    """Return the verdict that follows from what the graders said, of whom none is asked where there is no answer."""
+    """Return the verdict that follows from what each grader said; none said anything where there was no answer."""
     if not graded:
         return "incomplete"
     return "pass" if all(graded.values()) else "fail"
@@ -334,7 +342,7 @@ def verdict_of(graded: dict[str, bool]) -> str:
 # === Run records ===
 
 
-def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dict[str, Any]) -> dict[str, Any]:
+def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dict[str, Any]) -> Header:
     """Return a log's first line: everything that decides what its trials measure, and where they were measured.
 
     `run` holds splits, trials, shard, workers and started_at, and seeds where they are per case.
@@ -353,21 +361,26 @@ def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dic
     })))  # as JSON holds it, so that a resumed run meets its own header again
 
 
-def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: dict[TrialKey, dict[str, Any]],
-                logs: Sequence[Log] = ()) -> dict[str, Any]:
+def trials_of(run: Header, case_set: CaseSet) -> Iterator[tuple[Case, int]]:
+    """Yield the case and the number of each trial of a run, which names splits and trials, in the case file's order."""
+    numbers = range(1, run["trials"] + 1)
+    return ((case, trial) for case in case_set.of(run["splits"]) for trial in numbers)
+
+
+def make_record(header: Header, case_set: CaseSet, task: Task, trials: dict[TrialKey, Row],
+                logs: Sequence[Log] = ()) -> Record:
     """Return the run record of trials {(case id, trial): outcome with seed}: manifest, summary, a row a trial.
 
     Every case of the header's splits has its trials 1 to T there; rows are in the case file's order.
     """
     results = []
-    for case in case_set.of(header["splits"]):
-        for trial in range(1, header["trials"] + 1):
-            line = trials[case.id, trial]
-            verdict, graded = grade(task, case, line)
-            outcome = "error" if "error" in line else "output"
-            results.append({"case_id": case.id, "split": case.split, "trial": trial, "seed": line["seed"],
-                            "verdict": verdict, "graders": graded,
-                            **{field: line.get(field) for field in (outcome, "metadata", "elapsed_s", "at")}})
+    for case, trial in trials_of(header, case_set):
+        row = trials[case.id, trial]
+        verdict, graded = grade(task, case, row)
+        outcome = "error" if "error" in row else "output"
+        results.append({"case_id": case.id, "split": case.split, "trial": trial, "seed": row["seed"],
+                        "verdict": verdict, "graders": graded,
+                        **{field: row.get(field) for field in (outcome, "metadata", "elapsed_s", "at")}})
     sources = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
                 "server": log.header.get("server")} for log in logs]
     described = {
@@ -381,20 +394,21 @@ def make_record(header: dict[str, Any], case_set: CaseSet, task: Task, trials: d
     return {"manifest": manifest, "summary": summarize(results), "results": results}
 
 
-def summarize(results: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def summarize(results: Iterable[Row]) -> dict[str, Any]:
     """Return, per split, the number of cases and trials, trials by verdict, and the same for each case."""
     summary: dict[str, Any] = {}
     for row in results:
         counts = dict.fromkeys(VERDICTS, 0)
         split = summary.setdefault(row["split"], {"cases": 0, "trials": 0, **counts, "per_case": {}})
-        for place in (split, split["per_case"].setdefault(row["case_id"], counts)):
-            place[row["verdict"]] += 1
-        split["trials"] += 1
+        case = split["per_case"].setdefault(row["case_id"], counts)
         split["cases"] = len(split["per_case"])
+        split["trials"] += 1
+        split[row["verdict"]] += 1
+        case[row["verdict"]] += 1
     return summary
 
 
-def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]:
+def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> Record:
     """Return the run record of a finished log, or of the shards of one run joined, in whatever order they are given.
 
     Where the task is not that of the recording, the manifest names both. Raises RunError where the logs are of another
@@ -402,16 +416,16 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> dict[str, Any]
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = dict(logs[0].header)
-    names = (logs[0].name, "the case set given")
-    refuse_difference(header["case_set"]["sha256"], case_set.sha256, names, place="case_set.sha256")
+    _refuse_another("case_set", header, case_set.sha256, (logs[0].name, "the case set given"))
     for log in logs:
-        refuse_run_difference(header, log.header, (logs[0].name, log.name), but=("shard",))
-    where, rows = " ".join(log.name for log in logs), [row for log in logs for row in log.rows]
-    trials = {(row["case_id"], row["trial"]): row for row in rows}
-    if len(trials) < len(rows):
-        raise RunError(f"{where}: {len(rows) - len(trials)} trials are in more than one log; give each shard once")
+        refuse_run_difference(header, log.header, (logs[0].name, log.name), ("shard",))
+    where = " ".join(log.name for log in logs)
+    trials = {(row["case_id"], row["trial"]): row for log in logs for row in log.rows}
+    twice = sum(len(log.rows) for log in logs) - len(trials)
+    if twice:
+        raise RunError(f"{where}: {twice} trials are in more than one log; give each shard once")
     _check_trials(trials, case_set, header, where)
-    extended = {count for log in logs for count in log.header.get("extended", [])}
+    extended = {count for log in logs for count in log.header.get("extended") or ()}
     if extended:
         header["extended"] = sorted(extended)
     if header["task"]["sha256"] != task.sha256:
@@ -424,15 +438,15 @@ def run_paths(text: str) -> list[str]:
     return [text] if os.path.exists(text) else text.split(",")
 
 
-def read_run(text: str, case_set: CaseSet, cases: str) -> dict[str, Any]:
+def read_run(text: str, case_set: CaseSet, cases: str) -> Record:
     """Return the run record that run_paths(text) name; logs are replayed in memory."""
     paths = run_paths(text)
-    if len(paths) == 1 and not (os.path.isfile(text) and read_bytes(text, len(LOG_START)) == LOG_START):
-        return open_record(text)
-    return replay_logs(paths, case_set, cases)
+    if len(paths) > 1 or os.path.isfile(text) and read_bytes(text, len(LOG_START)) == LOG_START:
+        return replay_logs(paths, case_set, cases)
+    return open_record(text)
 
 
-def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_changed: bool = False) -> dict[str, Any]:
+def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_changed: bool = False) -> Record:
     """Return the run record of log files, graded by the task that they name; see replay. `cases` names the case set.
 
     With task_changed today's version of the task may grade, where another was recorded with.
@@ -444,40 +458,39 @@ def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_change
     return replay(logs, case_set, task)
 
 
-def _check_trials(trials: Collection[TrialKey], case_set: CaseSet, run: dict[str, Any], where: str) -> None:
+def _check_trials(trials: Collection[TrialKey], case_set: CaseSet, run: Header, where: str) -> None:
     """Raise RunError unless these are the trials of a run, 1 to T of each of its cases, and no other."""
-    case_ids = dict.fromkeys(case.id for case in case_set.of(run["splits"]))  # in the file's order
+    case_ids = {case.id for case in case_set.of(run["splits"])}
     advice = "replay every log of the run, and no other"
     for case_id, trial in trials:
         if case_id not in case_ids or not 1 <= trial <= run["trials"]:
             raise RunError(f"{where}: case {case_id!r} trial {trial} is not of this run; {advice}")
     missing = len(case_ids) * run["trials"] - len(trials)
     if missing:
-        every = ((case_id, trial) for case_id in case_ids for trial in range(1, run["trials"] + 1))
-        case_id, trial = next(key for key in every if key not in trials)
-        raise RunError(f"{where}: case {case_id!r} trial {trial} is missing, {missing} in all; {advice}")
+        case, trial = next((case, trial) for case, trial in trials_of(run, case_set) if (case.id, trial) not in trials)
+        raise RunError(f"{where}: case {case.id!r} trial {trial} is missing, {missing} in all; {advice}")
 
 
-def record_text(record: dict[str, Any]) -> str:
+def record_text(record: Record) -> str:
     """Return a run record as JSON, a result a line, the same bytes for the same record."""
-    head = json.dumps({key: record[key] for key in ("manifest", "summary")}, indent=1, allow_nan=False)
+    start = json.dumps({key: record[key] for key in ("manifest", "summary")}, indent=1, allow_nan=False)
     rows = ",\n  ".join(json_line(row).rstrip("\n") for row in record["results"])
-    return f'{head[:-2]},\n "results": [\n  {rows}\n ]\n}}\n'
+    return f'{start[:-2]},\n "results": [\n  {rows}\n ]\n}}\n'
 
 
-def open_record(path: str) -> dict[str, Any]:
+def open_record(path: str) -> Record:
     """Return the run record of a file, not yet checked; "results" yields a row at a time, once: they are many.
 
     What the file holds after the rows is in the record when all have come. Raises RunError for another kind of file.
     """
-    record: dict[str, Any] = {}
+    record: Record = {}
     rows = _rows(path, record)
-    first = list(itertools.islice(rows, 1))  # by now all that comes before the rows is in the record
-    record["results"] = itertools.chain(first, rows)
+    # To read the first row puts all that comes before it into the record.
+    record["results"] = itertools.chain(list(itertools.islice(rows, 1)), rows)
     return record
 
 
-def _rows(path: str, record: dict[str, Any]) -> Iterator[Any]:
+def _rows(path: str, record: Record) -> Iterator[Any]:
     """Yield each row of a run record's file; what else it holds is put into record."""
     with opened(path) as file:
         if describe(head(file), path)[0] != "a run record":
@@ -494,80 +507,81 @@ def _rows(path: str, record: dict[str, Any]) -> Iterator[Any]:
         text.end()
 
 
-def read_record(path: str) -> dict[str, Any]:
+def read_record(path: str) -> Record:
     """Return the whole run record of a file, not yet checked; raise RunError where it is of another kind."""
     record = open_record(path)
     record["results"] = list(record["results"])
     return record
 
 
-def check_record(record: dict[str, Any], where: str, case_set: CaseSet) -> None:
+def check_record(record: Record, where: str, case_set: CaseSet) -> None:
     """Raise RunError unless a record holds together: see check_manifest and checked_rows."""
     check_manifest(record, where, case_set)
     for _ in checked_rows(record, where, case_set):
         pass
 
 
-def check_manifest(record: dict[str, Any], where: str, case_set: CaseSet) -> dict[str, Any]:
+def check_manifest(record: Record, where: str, case_set: CaseSet) -> Header:
     """Return the manifest of a record; raise RunError where it is not whole, or of another case set."""
     check_fields(record, {"manifest": TABLE}, where)
-    manifest = record["manifest"]
+    manifest: Header = record["manifest"]
     if manifest.get("record_version") != RECORD_VERSION:
         raise RunError(f"{where}: record_version {manifest.get('record_version')!r}; this version reads "
                        f"{RECORD_VERSION!r}, replay the log again")
-    check_run(manifest, MANIFEST, f"{where}: manifest")
-    for log in [*filter(None, [manifest.get("log")]), *(manifest.get("shards") or ())]:
-        check_fields(log, NAMED, f"{where}: manifest: log")
-    names = (where, "the case set given")
-    refuse_difference(manifest["case_set"]["sha256"], case_set.sha256, names, place="case_set.sha256")
-    return dict(manifest)
+    check_header(manifest, MANIFEST, f"{where}: manifest")
+    log = manifest.get("log")
+    for source in [*([log] if log else ()), *(manifest.get("shards") or ())]:
+        check_fields(source, NAMED, f"{where}: manifest: log")
+    _refuse_another("case_set", manifest, case_set.sha256, (where, "the case set given"))
+    return manifest
 
 
-def checked_rows(record: dict[str, Any], where: str, case_set: CaseSet) -> Iterator[dict[str, Any]]:
+def checked_rows(record: Record, where: str, case_set: CaseSet) -> Iterator[Row]:
     """Yield each row of a record whose manifest is checked; raise RunError unless it holds together.
 
     Verdicts follow from graders and from what the case expects, seeds from the rule, and each trial is there once. Seen
     at the end: none is missing, and the summary follows from the rows.
     """
-    manifest, trials = record["manifest"], dict[TrialKey, str]()
+    manifest = record["manifest"]
     cases = {case.id: case for case in case_set.of(manifest["splits"])}
+    verdicts: dict[TrialKey, str] = {}
     for number, row in enumerate(record["results"], start=1):
-        here = f"{where}: result {number}"
-        key = check_trial(row, ROW, manifest, trials, here)
-        if key[0] not in cases:
-            raise RunError(f"{where}: case {key[0]!r} trial {key[1]} is not of this run; replay the whole log again")
-        _check_verdict(row, cases[key[0]], manifest["graders"], here)
-        trials[key] = row["verdict"]
+        place = f"{where}: result {number}"
+        case_id, trial = check_trial(row, ROW, manifest, verdicts, place)
+        if case_id not in cases:
+            raise RunError(f"{where}: case {case_id!r} trial {trial} is not of this run; replay the whole log again")
+        _check_verdict(row, cases[case_id], manifest["graders"], place)
+        verdicts[case_id, trial] = row["verdict"]
         yield row
-    _check_trials(trials, case_set, manifest, where)
+    _check_trials(verdicts, case_set, manifest, where)
     rows = ({"case_id": case_id, "split": cases[case_id].split, "verdict": verdict}
-            for (case_id, _), verdict in trials.items())
+            for (case_id, _), verdict in verdicts.items())
     if record.get("summary") != summarize(rows):
         raise RunError(f"{where}: the summary does not follow from the results; replay the log again")
 
 
-def _check_verdict(row: dict[str, Any], case: Case, graders: dict[str, Any], where: str) -> None:
+def _check_verdict(row: Row, case: Case, graders: dict[str, Any], where: str) -> None:
     """Raise RunError unless a row's verdict follows from its graders, and a rejection from what the case expects."""
     graded = row["graders"]
-    asked = _graded_without_task(case.expected, row, graders)
-    if asked is None:  # the graders of the task were
-        asked = {name: said is True for name, said in graded.items() if name in graders and name != "rejection"}
-    if (row["verdict"], repr(graded), row["split"]) != (verdict_of(asked), repr(asked), case.split):  # 1 is not true
-        raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(asked)!r} "
+    due = _graded_without_task(case.expected, row, graders)
+    if due is None:  # what the graders of the task may say of it
+        due = {name: passes is True for name, passes in graded.items() if name in graders and name != "rejection"}
+    if (row["verdict"], repr(graded), row["split"]) != (verdict_of(due), repr(due), case.split):  # 1 is not true
+        raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(due)!r} "
                        f"({graded!r:.80}), split {row['split']!r:.20} of a case in {case.split}; replay the log again")
 
 
-def refuse_unlike_manifests(manifests: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
+def refuse_unlike_manifests(manifests: Sequence[Header], names: Sequence[str]) -> None:
     """Raise RunError, by name and value, unless two runs had one case set, task, graders, splits, number of trials."""
-    alike = ("case_set", "task", "graders", "splits", "trials")
-    one, other = ({field: manifest[field] for field in alike} for manifest in manifests)
-    refuse_difference(one, other, names)
+    first, second = manifests
+    for field in ("case_set", "task", "graders", "splits", "trials"):
+        refuse_difference({field: first[field]}, {field: second[field]}, names)
 
 
 # === What a record says in any server's words ===
 
 
-def measures(row: dict[str, Any]) -> dict[str, Any]:
+def measures(row: Row) -> dict[str, Any]:
     """Return latency_s, tokens and cost_usd of a record's row, as its system wrote them into metadata; None if not.
 
     The recorder's own elapsed_s stands in for latency_s. Logs of the first version have counts in Ollama's words.
@@ -584,15 +598,15 @@ def measures(row: dict[str, Any]) -> dict[str, Any]:
             "cost_usd": metadata.get("cost_usd")}
 
 
-def computed(row: dict[str, Any]) -> tuple[Any, Any]:
+def computed(row: Row) -> tuple[Any, Any]:
     """Return the nanoseconds that the server of a record's row says it computed the answer, and its tokens, or None."""
     return row["metadata"].get("eval_duration"), row["metadata"].get("eval_count")
 
 
-def temperature(manifest: dict[str, Any]) -> Any:
+def temperature(manifest: Header) -> Any:
     """Return the temperature in a record's settings, None where none is; the first version had it in the request."""
     settings: Any = manifest.get("settings")
-    with contextlib.suppress(KeyError, TypeError):
+    with suppress(KeyError, TypeError):
         return settings["temperature"] if "temperature" in settings else settings["request"]["options"]["temperature"]
     return None
 
@@ -602,32 +616,31 @@ def temperature(manifest: dict[str, Any]) -> Any:
 
 def utc(seconds: float) -> str:
     """Return seconds since 1970 as UTC ISO 8601 text, to the millisecond."""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _title(run: dict[str, Any]) -> str:
+def _title(run: Header) -> str:
     return f"{run['system']['name']} {run['system']['version']} on {' '.join(run['splits'])}"
 
 
-def format_counts(record: dict[str, Any]) -> str:
+def format_counts(record: Record) -> str:
     """Return one line on a record: its system, splits and trials by verdict."""
     counts = Counter(row["verdict"] for row in record["results"])
     return (f"{_title(record['manifest'])}: {counts['pass']} of {counts.total()} trials pass, "
             f"{counts['fail']} fail, {counts['incomplete']} incomplete")
 
 
-def run_offline(system: Any, task: Task, case_set: CaseSet, run: dict[str, Any]) -> dict[str, Any]:
+def run_offline(system: Any, task: Task, case_set: CaseSet, run: dict[str, Any]) -> Record:
     """Return the run record of an offline system, which needs no log: it can be run again. `run`: see run_header."""
     if system.mode != "offline":
         raise RunError(f"the system {system.name} is {system.mode}, not offline; record it with bench.py")
     header = run_header(case_set, task, system, None, run)
     rows = {(case.id, trial): {"seed": trial_seed(trial), **attempt(system, task, case, trial)}
-            for case in case_set.of(run["splits"]) for trial in range(1, run["trials"] + 1)}
+            for case, trial in trials_of(run, case_set)}
     return make_record(header, case_set, task, rows)
 
 
-def save(record: dict[str, Any], path: str, log: str = "") -> None:
+def save(record: Record, path: str, log: str = "") -> None:
     """Write a run record, and print its counts: on stderr where the record goes to stdout."""
     write("a run record", path, record_text(record), record["manifest"])
     wrote = f"{log} and {path}" if log else path

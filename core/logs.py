@@ -13,9 +13,7 @@ import os
 from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any
 
-from core.files import (
-    LIST, NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, expect, parse_json, read_bytes,
-)
+from core.files import LIST, NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, expect, parse_json, read_bytes
 
 LOG_VERSION = "1"
 SPLITS = ("dev", "heldout")
@@ -37,17 +35,19 @@ ADVICE = {"case_set.sha256": "give the case set as it was, or record again with 
 CHANGED = "it was changed after recording, take the original or record it again"
 
 TrialKey = tuple[str, int]  # a case's id and the number of a trial
+Header = dict[str, Any]  # what was run, and where: the first line of a log, or the manifest of a run record
+Row = dict[str, Any]  # one trial: a line of a log, or a result of a run record
 
 
 class Log:
     """What a log holds. Of a log that was extended the header says how many trials it has now, and had before."""
 
-    def __init__(self, name: str, header: dict[str, Any]):
+    def __init__(self, name: str, header: Header):
         self.name, self.header = name, header
         self.sha256 = ""  # of all its whole lines
-        self.rows: list[dict[str, Any]] = []  # its trials, in the order of the file
+        self.rows: list[Row] = []  # its trials, in the order of the file
         self.lines: list[int] = []  # the line number of each row
-        self.end: dict[str, Any] | None = None
+        self.end: Any = None  # its end line
 
 
 def trial_seed(trial: int, case_id: str = "", rule: str | None = None) -> int:
@@ -60,51 +60,50 @@ def trial_seed(trial: int, case_id: str = "", rule: str | None = None) -> int:
     (1002, 1702452015)
     """
     if rule == "per-case":
-        return int.from_bytes(hashlib.sha256(f"{case_id}\0{trial}".encode()).digest()[:4], "big") >> 1
+        return int(hashlib.sha256(f"{case_id}\0{trial}".encode()).hexdigest()[:8], 16) >> 1
     return 1000 + trial
 
 
 # === Checks that logs and run records share ===
 
 
-def check_run(run: dict[str, Any], fields: dict[str, Any], where: str) -> None:
+def check_header(header: Header, fields: dict[str, Any], where: str) -> None:
     """Raise RunError unless a log's header or a record's manifest has these fields and says what was run."""
-    check_fields(run, fields, where)
-    if run.get("seeds") not in (None, *SEED_RULES):
-        raise RunError(f"{where}: seeds {run['seeds']!r:.40} is none of {', '.join(SEED_RULES)}; correct the file")
-    splits = run["splits"]
+    check_fields(header, fields, where)
+    if header.get("seeds") not in (None, *SEED_RULES):
+        raise RunError(f"{where}: seeds {header['seeds']!r:.40} is none of {', '.join(SEED_RULES)}; correct the file")
+    splits = header["splits"]
     if not splits or not all(split in SPLITS and splits.count(split) == 1 for split in splits):
         raise RunError(f"{where}: splits {splits!r:.60} are not of {', '.join(SPLITS)}, each once; correct the file")
-    for count in (run["trials"], *(run.get("extended") or ())):
+    for count in (header["trials"], *(header.get("extended") or ())):
         if type(count) is not int or count < 1:
             raise RunError(f"{where}: {count!r:.60} trials, and a run has at least one; correct the file")
 
 
-def check_trial(row: dict[str, Any], fields: dict[str, Any], run: dict[str, Any], trials: Container[TrialKey],
-                where: str) -> TrialKey:
-    """Return the case and the number of a trial; raise RunError unless it is whole, and not among trials already.
+def check_trial(row: Row, fields: dict[str, Any], header: Header, earlier: Container[TrialKey], where: str) -> TrialKey:
+    """Return the case and the number of a trial; raise RunError unless it is whole, and not among the earlier trials.
 
-    Whole: it has these fields, either an output or an error, and the seed that the rule of its run gives it; a record
-    may hold no seed.
+    Whole: it has these fields, either an output or an error, and the seed that the rule in the header gives it; a
+    record may hold no seed.
     """
     check_fields(row, fields, where)
     if ("output" in row) == ("error" in row):
         raise RunError(f"{where}: a trial has either an output or an error; correct the file")
     if "error" in row:
         check_fields(row["error"], {"type": TEXT, "message": TEXT}, f"{where}: error")
-    key = case_id, trial = row["case_id"], row["trial"]
-    seed = trial_seed(trial, case_id, run.get("seeds"))
+    case_id, trial = row["case_id"], row["trial"]
+    seed = trial_seed(trial, case_id, header.get("seeds"))
     if row.get("seed") not in (seed, None):
         raise RunError(f"{where}: case {case_id!r} trial {trial} has seed {row['seed']}, not seed {seed}; {CHANGED}")
-    if key in trials:
+    if (case_id, trial) in earlier:
         raise RunError(f"{where}: case {case_id!r} trial {trial} is recorded twice; {CHANGED}")
-    return key
+    return case_id, trial
 
 
-def served_by(row: dict[str, Any]) -> str:
-    """Return the model and fingerprint that answered a trial, by the server's own word; "" where it has none."""
-    named = map(row["metadata"].get, ("served", "system_fingerprint"))
-    return " ".join(str(name) for name in named if name)
+def served_by(row: Row) -> str:
+    """Return the model and fingerprint that the server names as having answered a trial; "" where it names none."""
+    names = map(row["metadata"].get, ("served", "system_fingerprint"))
+    return " ".join(str(name) for name in names if name)
 
 
 # === Reading ===
@@ -123,28 +122,28 @@ def parse_log(data: bytes, where: str) -> Log:
         raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
     log = Log(os.path.basename(where), _header(lines[0], f"{where}:1"))
     trials = set[TrialKey]()
-    before = hashlib.sha256(lines[0] + b"\n")
+    digest = hashlib.sha256(lines[0] + b"\n")  # of the lines so far
     for number, line in enumerate(lines[1:], start=2):
-        here = f"{where}:{number}"
-        value = parse_json(decode(line, here), here)
+        place = f"{where}:{number}"
+        value = parse_json(decode(line, place), place)
         if isinstance(value, dict) and value.get("type") == "trial" and not log.end:
-            trials.add(check_trial(value, TRIAL, log.header, trials, here))
+            trials.add(check_trial(value, TRIAL, log.header, trials, place))
             log.rows.append(value)
             log.lines.append(number)
         else:
-            _add_mark(log, value, here, before.hexdigest())
-        before.update(line + b"\n")
-    log.sha256 = before.hexdigest()
+            _add_mark(log, value, place, digest.hexdigest())
+        digest.update(line + b"\n")
+    log.sha256 = digest.hexdigest()
     return log
 
 
-def _header(line: bytes, where: str) -> dict[str, Any]:
+def _header(line: bytes, where: str) -> Header:
     header = parse_json(decode(line, where), where)
     if not isinstance(header, dict) or (header.get("type"), header.get("log_version")) != ("header", LOG_VERSION):
         raise RunError(f"{where}: no log's header of log_version {LOG_VERSION!r}; give a log of bench.py's, or use "
                        "the version that wrote it")
-    check_run(header, HEADER, where)
-    return dict(header)
+    check_header(header, HEADER, where)
+    return header
 
 
 def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
@@ -152,8 +151,8 @@ def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
     kind = value.get("type") if isinstance(value, dict) else None
     if kind == "extended" and log.end:
         check_fields(value, {"trials": WHOLE}, where)
-        before = log.header["trials"]
-        log.header |= {"trials": value["trials"], "extended": [*log.header.get("extended", []), before]}
+        extended = log.header.get("extended") or []
+        log.header |= {"trials": value["trials"], "extended": [*extended, log.header["trials"]]}
         log.end = None
     elif log.end:
         raise RunError(f"{where}: a line after the end line; {CHANGED}")
@@ -183,48 +182,46 @@ def read_log(path: str) -> Log:
 # === Are two runs alike? ===
 
 
-def differences(one: Any, other: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
+def differences(first: Any, second: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
     """Yield the place of each value in which two JSON values differ, and both as JSON, "nothing" for one not there.
 
     >>> list(differences({"a": [1, 2], "b": 0}, {"a": [1, 3]}))
     [('a[1]', '2', '3'), ('b', '0', 'nothing')]
     """
-    inside: list[tuple[str, Any, Any]] = []
-    if isinstance(one, dict) and isinstance(other, dict):
-        inside = [(f".{key}", one.get(key, ...), other.get(key, ...)) for key in {**one, **other}]
-    elif isinstance(one, list) and isinstance(other, list):
-        inside = [(f"[{i}]", *both) for i, both in enumerate(itertools.zip_longest(one, other, fillvalue=...))]
+    if isinstance(first, dict) and isinstance(second, dict):
+        for key in first | second:
+            yield from differences(first.get(key, ...), second.get(key, ...), f"{place}.{key}")
+    elif isinstance(first, list) and isinstance(second, list):
+        for i, (left, right) in enumerate(itertools.zip_longest(first, second, fillvalue=...)):
+            yield from differences(left, right, f"{place}[{i}]")
     else:
-        before, after = ("nothing" if value is ... else json.dumps(value) for value in (one, other))
-        if before != after:
-            yield place.lstrip("."), before, after
-    for name, before, after in inside:
-        yield from differences(before, after, place + name)
+        texts = ["nothing" if value is ... else json.dumps(value) for value in (first, second)]
+        if texts[0] != texts[1]:
+            yield place.lstrip("."), texts[0], texts[1]
 
 
-def refuse_difference(one: Any, other: Any, names: Sequence[str], but: Collection[str] = (), place: str = "") -> None:
-    """Raise RunError, with the place and both values, where two descriptions differ, except in the places of `but`.
+def refuse_difference(first: Any, second: Any, names: Sequence[str], ignored: Collection[str] = ()) -> None:
+    """Raise RunError, with the place and both values, where two descriptions differ outside the ignored places.
 
     What is null is as if it were not there.
     """
-    for where, before, after in differences(one, other, place):
-        if where.partition("[")[0] not in but and not {before, after} <= {"null", "nothing"}:
+    for where, before, after in differences(first, second):
+        if where.partition("[")[0] not in ignored and not {before, after} <= {"null", "nothing"}:
             raise RunError(f"{names[0]} and {names[1]} differ in {where.replace('_', ' ')}: {before:.200} and "
                            f"{after:.200}; only what was measured alike goes together, "
                            f"{ADVICE.get(where, 'make both the same, or record again')}")
 
 
-def refuse_run_difference(one: dict[str, Any], other: dict[str, Any], names: Sequence[str],
-                          but: Sequence[str] = ()) -> None:
-    """Raise RunError unless two log headers are of one run, the places of `but` aside.
+def refuse_run_difference(first: Header, second: Header, names: Sequence[str], ignored: Sequence[str] = ()) -> None:
+    """Raise RunError unless two log headers are of one run, outside the ignored places.
 
     Where a server is, and the digest of a package whose content is known, are no difference.
     """
-    may_differ = (*RUN_DESCRIPTION_FIELDS, "workers", "extended", "server.host", "server.digest", *but)
-    refuse_difference(one, other, names, may_differ)
+    of_machine = (*RUN_DESCRIPTION_FIELDS, "workers", "extended", "server.host", "server.digest")
+    refuse_difference(first, second, names, (*of_machine, *ignored))
 
 
-def refuse_changed(header: dict[str, Any], now: dict[str, Any], where: str) -> None:
+def refuse_changed(header: Header, now: dict[str, Any], where: str) -> None:
     """Raise RunError, with both values, where model, settings or server are no longer those of a log's header."""
     later = header | {key: now[key] for key in ("settings", "server") if key in now}
     later["system"] = header["system"] | {"model": now.get("model")}

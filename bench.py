@@ -76,23 +76,25 @@ class LogWriter(files.Appender):
         """Open a log at its next line; raise RunError, the log untouched, where it is not one of this run."""
         self.header, self.missing = header, attempts
         self.rows: list[Line] = []
-        self.sealed, self.moved = False, ""
+        self.sealed, self.damage = False, ""  # damage: what somebody else did to the log
         self.first: Line | None = header  # the line to begin with, where there is one
         super().__init__(path, files.LOG_START, self._check, fresh=not resume)
 
     def _check(self, lines: bytes) -> int:
         if not lines:
             return 0
-        log, header, self.first = logs.parse_log(lines, self.path), self.header, None
-        if log.end and log.header["trials"] < header["trials"]:
-            self.first = {"type": "extended", "trials": header["trials"], "at": header["started_at"]}
-            log.header["trials"] = header["trials"]
-        logs.refuse_run_difference(log.header, header, (self.path, "this command"))
+        log = logs.parse_log(lines, self.path)
+        self.first = None
+        if log.end and log.header["trials"] < self.header["trials"]:
+            self.first = {"type": "extended", "trials": self.header["trials"], "at": self.header["started_at"]}
+            log.header["trials"] = self.header["trials"]
+        logs.refuse_run_difference(log.header, self.header, (self.path, "this command"))
         missing = {(case.id, trial): (case, trial) for case, trial in self.missing}
         for number, row in zip(log.lines, log.rows, strict=True):
             if not missing.pop((row["case_id"], row["trial"]), None):
                 raise RunError(f"{self.path}:{number}: a trial that is not of this run; record it under another name")
-        self.rows, self.missing, self.sealed = log.rows, list(missing.values()), bool(log.end and not self.first)
+        self.rows, self.missing = log.rows, list(missing.values())
+        self.sealed = bool(log.end) and not self.first
         return len(lines)
 
     def add(self, value: Line) -> None:
@@ -101,19 +103,19 @@ class LogWriter(files.Appender):
         Where somebody removed the log, cut it or wrote to it, all that was recorded is saved in another file, this line
         included, and so is every line after it, and each raises RunError: what is under way is kept, no more is begun.
         """
-        what = f"cannot write {self.path}"
+        failed = f"cannot write {self.path}"
         try:
-            change = self.changed(value["type"] == "end")
+            change = self.changed(throughout=value["type"] == "end")
             if change:
-                what = self.moved = f"{self.path} {change} while it was recorded"
+                failed = self.damage = f"{self.path} {change} while it was recorded"
                 self.leave()
             self.append(files.json_line(value).encode())
         except OSError as error:
-            raise RunError(f"{what}: {error.strerror}; free disk space") from None
+            raise RunError(f"{failed}: {error.strerror}; free disk space") from None
         if value["type"] == "trial":
             self.rows.append(value)
-        if self.moved:
-            raise RunError(self.moved)
+        if self.damage:
+            raise RunError(self.damage)
 
     def seal(self) -> None:
         """Write the end line: the number of trials, and the sha256 of every byte before it."""
@@ -187,40 +189,44 @@ class Progress:
     """One line about the run on stderr: drawn over itself on a terminal, else written once a minute."""
 
     def __init__(self, total: int, kept: Iterable[str], quiet: bool, timer: Clock):
-        self.total, self.verdicts = total, Counter(kept)
-        self.before, self.retries, self.trouble = self.verdicts.total(), 0, False
-        self.quiet, self.timer = quiet, timer
+        self.total, self.quiet, self.timer = total, quiet, timer
+        self.verdicts = Counter(kept)
+        self.before = self.verdicts.total()  # trials that an earlier recording left
+        self.retries, self.waiting = 0, False  # waiting: for the server, and that was told
         terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.erase = "\r\x1b[K" if terminal else ""  # takes the drawn line away
         self.began = self.drawn = self.stepped = timer()
 
     def line(self) -> str:
         """Return how far it is: done of all, percent, rate, time left, passes, incomplete, retries."""
-        have = self.verdicts.total()
-        rate = (have - self.before) / max(self.stepped - self.began, 1e-9)  # it does not fall during a trial
-        seconds = (self.total - have) / rate - (self.timer() - self.stepped) if rate else 0.0
-        left = f"{timedelta(seconds=round(max(seconds, 0.0)))} left" if rate else "time left unknown"
-        return (f"{have}/{self.total} {100 * have // max(self.total, 1)}%  {rate:.2f}/s  {left}  "
+        done = self.verdicts.total()
+        rate = (done - self.before) / max(self.stepped - self.began, 1e-9)  # it does not fall during a trial
+        left = "time left unknown"
+        if rate:
+            seconds = (self.total - done) / rate - (self.timer() - self.stepped)
+            left = f"{timedelta(seconds=round(max(seconds, 0.0)))} left"
+        return (f"{done}/{self.total} {100 * done // max(self.total, 1)}%  {rate:.2f}/s  {left}  "
                 f"pass {self.verdicts['pass']}  incomplete {self.verdicts['incomplete']}  retries {self.retries}")
 
     def retried(self, reason: str) -> None:
         """Count a retry, and tell the first of a series, quiet or not. Called by the workers."""
         self.retries += 1
-        if not self.trouble:
-            self.trouble = True
+        if not self.waiting:
+            self.waiting = True
             self.write("")
             print_stderr(f"waiting for the server: {reason}")
 
     def step(self, verdict: str) -> None:
         self.verdicts[verdict] += 1
-        self.trouble, self.stepped = False, self.timer()
+        self.waiting, self.stepped = False, self.timer()
         self.show()
 
     def show(self) -> None:
         """Draw the line, unless the last one is young."""
         now = self.timer()
         if now - self.drawn >= (REDRAW_S if self.erase else REPORT_S):
-            self.drawn, width = now, max(shutil.get_terminal_size().columns - 3, 0)
+            self.drawn = now
+            width = max(shutil.get_terminal_size().columns - 3, 0)
             self.write(self.line()[:width] if self.erase else f"{self.line()}\n")
 
     def write(self, text: str) -> None:
@@ -303,9 +309,8 @@ class Recorder:
 
     def prepared(self, first: bool = False) -> Any:
         """Return what the system's prepare() says of its server, None where it has none."""
-        if not hasattr(self.system, "prepare"):
-            return None
-        return self.tried(self.system.prepare, f"the server of {self.system.name}", first)[0]
+        prepare = getattr(self.system, "prepare", lambda: None)
+        return self.tried(prepare, f"the server of {self.system.name}", first)[0]
 
     def record(self, writer: LogWriter, cases: dict[str, Case]) -> None:
         """Record what a log is missing, and seal it; raise RunError where the run must stop.

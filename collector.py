@@ -41,9 +41,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from core.files import (
-    STRICT, Appender, RunError, Timed, command_parser, decode, json_line, print_stderr, run_command,
-)
+from core.files import STRICT, Appender, RunError, Timed, command_parser, decode, json_line, print_stderr, run_command
 from core.texts import Json
 from core.trial_logs import UNEXPLAINED, Known, Row, RowTwice, check_row, read_lines, score_bound
 from core.trials import Score
@@ -51,7 +49,6 @@ from core.trials import Score
 METHODS = {"/trials": "POST", "/health": "GET", "/stats": "GET"}
 LOOPBACK = ("127.0.0.1", "localhost")
 MAX_BODY = 4 * 1024 * 1024  # bytes
-TIMEOUT = 10.0  # seconds for a whole head, then for a whole body
 MORE = b"\t"  # how a line begins that has more rows of its request behind it; to readers of JSON a tab is nothing
 
 
@@ -122,10 +119,10 @@ class TrialLog(Appender):
 
     def settle(self, throughout: bool = False) -> None:
         """Go on in another file where somebody changed this one, and say so; throughout: look at every byte."""
-        left, why = self.path, self.changed(throughout)
-        if why:
+        old_path, change = self.path, self.changed(throughout)
+        if change:
             self.leave()
-            print_stderr(f"{left} {why}; its rows, and those to come, are in {self.path}")
+            print_stderr(f"{old_path} {change}; its rows, and those to come, are in {self.path}")
 
     def add(self, rows: Sequence[tuple[Row, str, str]]) -> None:
         """Return once all rows are on the disk; raise RowTwice, RunError or OSError, and then none of them is there."""
@@ -141,7 +138,8 @@ class TrialLog(Appender):
     def stats(self) -> dict[str, Any]:
         """Return {"rows", "configs": {config: {"rows", "cases"}}} of what is on the disk."""
         with self.lock:
-            rows, cases = (Counter(key[0] for key in keys) for keys in (self.known.places, self.known.kinds))
+            rows = Counter(config for config, _, _ in self.known.places)
+            cases = Counter(config for config, _, _ in self.known.kinds)
         return {"rows": rows.total(),
                 "configs": {config: {"rows": rows[config], "cases": cases[config]} for config in sorted(rows)}}
 
@@ -170,7 +168,7 @@ class Collector(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     """One request. HTTP/1.0: a connection ends with its answer, so nothing unread is taken for a second request."""
 
-    timeout = TIMEOUT
+    timeout = 10.0  # seconds for a whole head, then for a whole body
     server: Collector
 
     def setup(self) -> None:
@@ -196,8 +194,8 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(405, f"send {METHODS[path]} to {path}, not {self.command}")
         if path == "/health":
             return 200, {"status": "ok"}
-        given = self.headers.get("Authorization", "").encode("latin-1", "replace")  # the bytes as they came
-        if server.token and not hmac.compare_digest(given, f"Bearer {server.token}".encode()):
+        sent = self.headers.get("Authorization", "").encode("latin-1", "replace")  # the bytes as they came
+        if server.token and not hmac.compare_digest(sent, f"Bearer {server.token}".encode()):
             raise Refused(401, "send the token: Authorization: Bearer TOKEN")
         return (200, server.log.stats()) if path == "/stats" else (202, {"accepted": self._collect(server.log)})
 

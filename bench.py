@@ -76,7 +76,7 @@ class LogWriter(files.Appender):
         """Open a log at its next line; raise RunError, the log untouched, where it is not one of this run."""
         self.header, self.missing = header, attempts
         self.rows: list[Line] = []
-        self.sealed, self.damage = False, ""  # damage: what somebody else did to the log
+        self.sealed = False
         self.first: Line | None = header  # the line to begin with, where there is one
         super().__init__(path, files.LOG_START, self._check, fresh=not resume)
 
@@ -101,21 +101,21 @@ class LogWriter(files.Appender):
         """Write one line and wait until the disk has it; raise RunError where it has not, or the log is not ours alone.
 
         Where somebody removed the log, cut it or wrote to it, all that was recorded is saved in another file, this line
-        included, and so is every line after it, and each raises RunError: what is under way is kept, no more is begun.
+        and those after it included, and this one raises RunError: what is under way is kept, no more is begun.
         """
         failed = f"cannot write {self.path}"
         try:
             change = self.changed(throughout=value["type"] == "end")
             if change:
-                failed = self.damage = f"{self.path} {change} while it was recorded"
+                failed = f"{self.path} {change} while it was recorded"
                 self.leave()
             self.append(files.json_line(value).encode())
         except OSError as error:
             raise RunError(f"{failed}: {error.strerror}; free disk space") from None
         if value["type"] == "trial":
             self.rows.append(value)
-        if self.damage:
-            raise RunError(self.damage)
+        if change:
+            raise RunError(failed)
 
     def seal(self) -> None:
         """Write the end line: the number of trials, and the sha256 of every byte before it."""
@@ -193,18 +193,16 @@ class Progress:
         self.verdicts = Counter(kept)
         self.before = self.verdicts.total()  # trials that an earlier recording left
         self.retries, self.waiting = 0, False  # waiting: for the server, and that was told
-        terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self.erase = "\r\x1b[K" if terminal else ""  # takes the drawn line away
+        # What takes the drawn line away, on a terminal.
+        self.erase = "\r\x1b[K" if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else ""
         self.began = self.drawn = self.stepped = timer()
 
     def line(self) -> str:
         """Return how far it is: done of all, percent, rate, time left, passes, incomplete, retries."""
         done = self.verdicts.total()
         rate = (done - self.before) / max(self.stepped - self.began, 1e-9)  # it does not fall during a trial
-        left = "time left unknown"
-        if rate:
-            seconds = (self.total - done) / rate - (self.timer() - self.stepped)
-            left = f"{timedelta(seconds=round(max(seconds, 0.0)))} left"
+        seconds = (self.total - done) / max(rate, 1e-9) - (self.timer() - self.stepped)
+        left = f"{timedelta(seconds=round(max(seconds, 0.0)))} left" if rate else "time left unknown"
         return (f"{done}/{self.total} {100 * done // max(self.total, 1)}%  {rate:.2f}/s  {left}  "
                 f"pass {self.verdicts['pass']}  incomplete {self.verdicts['incomplete']}  retries {self.retries}")
 
@@ -276,10 +274,10 @@ class Recorder:
     writer: LogWriter
 
     def __init__(self, args: argparse.Namespace, system: Any, task: Task, times: Times):
-        self.args, self.system, self.task, self.clock, self.timer = args, system, task, times.clock, times.timer
+        self.args, self.system, self.task, self.times = args, system, task, times
         self.stop = threading.Event()  # set: nothing is begun or tried again, and a pause ends
         self.wait = times.wait or self.stop.wait
-        self.progress = Progress(0, (), args.quiet, self.timer)
+        self.progress = Progress(0, (), args.quiet, times.timer)
 
     def tried(self, work: Callable[[], Any], what: str, first: bool = False) -> tuple[Any, list[str]]:
         """Return what work() returns, and why each time before it was Unavailable; raise RunError, naming what.
@@ -319,7 +317,7 @@ class Recorder:
         """
         verdicts = [shown_verdict(self.task, cases[row["case_id"]], row) for row in writer.rows]
         total = len(writer.rows) + len(writer.missing)
-        self.writer, self.progress = writer, Progress(total, verdicts, self.args.quiet, self.timer)
+        self.writer, self.progress = writer, Progress(total, verdicts, self.args.quiet, self.times.timer)
         self.progress.write(files.line_of(f"{self.system.name} {self.system.version}: {len(writer.missing)} of {total} "
                                           f"trials to record into {self.args.log}") + "\n")
         try:
@@ -332,21 +330,21 @@ class Recorder:
             self.progress.write("")
             if writer.sealed:  # the model has changed: there is nothing to go on with
                 raise
-            words = f"{len(writer.rows)} of {total} trials are kept; go on with --log {writer.path} --resume"
-            if not os.path.exists(writer.path):  # it was removed, and could not be saved elsewhere
-                words = "nothing of it is kept"
+            rest = "nothing of it is kept"  # it was removed, and could not be saved elsewhere
+            if os.path.exists(writer.path):
+                rest = f"{len(writer.rows)} of {total} trials are kept; go on with --log {writer.path} --resume"
             if isinstance(stopped, RunError):
-                raise RunError(f"{stopped}; {words}") from None
-            print_stderr(f"stopped: {words}")
+                raise RunError(f"{stopped}; {rest}") from None
+            print_stderr(f"stopped: {rest}")
             raise
         self.progress.write(f"{self.progress.line()}\n")
 
     def work(self, attempt: Attempt) -> Any:
         """Return the outcome of an attempt, tried again while the server is unavailable. Called by the workers."""
         def respond() -> Line:
-            began = self.timer()
+            began = self.times.timer()
             outcome = harness.attempt(self.system, self.task, *attempt)
-            return {**outcome, "elapsed_s": round(self.timer() - began, 3), "at": harness.utc(self.clock())}
+            return {**outcome, "elapsed_s": round(self.times.timer() - began, 3), "at": harness.utc(self.times.clock())}
 
         outcome, reasons = self.tried(respond, f"case {attempt[0].id!r} trial {attempt[1]}")
         if reasons:
@@ -369,7 +367,7 @@ class Recorder:
         server = self.prepared()  # now the system knows what its model is
         now = json.loads(files.json_line({  # as JSON holds it, like the header
             "type": "changed", "model": self.system.model, "settings": getattr(self.system, "settings", None),
-            "server": server, "at": harness.utc(self.clock())}))
+            "server": server, "at": harness.utc(self.times.clock())}))
         try:
             logs.refuse_changed(self.writer.header, now, self.args.log)
         except RunError:

@@ -267,15 +267,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 def open_server(args: argparse.Namespace) -> Collector:
     """Return a server of the log and address that the options name; raise RunError where that cannot be."""
-    given = os.environ.get("TRIAL_TOKEN", "")
-    token = given.strip()
-    if given and not token or not token.isprintable():  # bytes that are no text come as halves of characters
+    token = os.environ.get("TRIAL_TOKEN", "")
+    if token.isspace() or not token.strip().isprintable():  # bytes that are no text come as halves of characters
         raise RunError("TRIAL_TOKEN is blank or not printable; set it to a secret, or take it out of the environment")
     if not token and args.host not in LOOPBACK:
         raise RunError(f"{args.host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or keep 127.0.0.1")
     log = TrialLog(args.log, tuple(args.score_range), args.ignore_input)
     try:
-        return Collector(args.host, args.port, log, token)
+        return Collector(args.host, args.port, log, token.strip())
     except (OSError, OverflowError, UnicodeError) as error:  # the last two: for a port, a name that cannot be one
         log.close()
         reason = str(error).rstrip(".")

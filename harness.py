@@ -235,9 +235,8 @@ def load_system(name: str) -> Any:
     `configure(task, cases, prompt, options)`, without which it takes no --prompt and no --system-option.
     """
     module_name, _, attribute = name.partition(":")
-    module = _module(module_name, "the system's module")
     try:
-        system = getattr(module, attribute)
+        system = getattr(_module(module_name, "the system's module"), attribute)
         fields = {field: getattr(system, field) for field in (*SYSTEM_FIELDS, "respond")}
     except AttributeError as error:
         raise RunError(f"the module {module_name!r} has no system {attribute!r}: {error}; name one as "
@@ -363,12 +362,10 @@ def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dic
 
 def trials_of(run: Header, case_set: CaseSet) -> Iterator[tuple[Case, int]]:
     """Yield the case and the number of each trial of a run, which names splits and trials, in the case file's order."""
-    numbers = range(1, run["trials"] + 1)
-    return ((case, trial) for case in case_set.of(run["splits"]) for trial in numbers)
+    return ((case, trial) for case in case_set.of(run["splits"]) for trial in range(1, run["trials"] + 1))
 
 
-def make_record(header: Header, case_set: CaseSet, task: Task, trials: dict[TrialKey, Row],
-                logs: Sequence[Log] = ()) -> Record:
+def make_record(header: Header, case_set: CaseSet, task: Task, trials: dict[TrialKey, Row]) -> Record:
     """Return the run record of trials {(case id, trial): outcome with seed}: manifest, summary, a row a trial.
 
     Every case of the header's splits has its trials 1 to T there; rows are in the case file's order.
@@ -381,14 +378,10 @@ def make_record(header: Header, case_set: CaseSet, task: Task, trials: dict[Tria
         results.append({"case_id": case.id, "split": case.split, "trial": trial, "seed": row["seed"],
                         "verdict": verdict, "graders": graded,
                         **{field: row.get(field) for field in (outcome, "metadata", "elapsed_s", "at")}})
-    sources = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
-                "server": log.header.get("server")} for log in logs]
     described = {
-        "settings": None, "server": None, **header, "record_version": RECORD_VERSION, "tool_version": TOOL_VERSION,
+        "settings": None, "server": None, "log": None, "shards": None, **header,
+        "record_version": RECORD_VERSION, "tool_version": TOOL_VERSION,
         "graders": {name: version for name, (version, _) in task.graders.items()},
-        "system": header["system"] | ({"mode": "replay"} if logs else {}),
-        "log": {"name": logs[0].name, "sha256": logs[0].sha256} if len(logs) == 1 else None,
-        "shards": sources if len(logs) > 1 else None,
     }
     manifest = {field: described[field] for field in MANIFEST_FIELDS if field in described}
     return {"manifest": manifest, "summary": summarize(results), "results": results}
@@ -430,7 +423,13 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> Record:
         header["extended"] = sorted(extended)
     if header["task"]["sha256"] != task.sha256:
         header |= {"task": {"name": task.name, "sha256": task.sha256}, "task_changed": header["task"]["sha256"]}
-    return make_record(header, case_set, task, trials, logs)
+    header |= {"system": header["system"] | {"mode": "replay"}, "log": None, "shards": None}
+    if len(logs) == 1:
+        header["log"] = {"name": logs[0].name, "sha256": logs[0].sha256}
+    else:
+        header["shards"] = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
+                             "server": log.header.get("server")} for log in logs]
+    return make_record(header, case_set, task, trials)
 
 
 def run_paths(text: str) -> list[str]:

@@ -87,8 +87,8 @@ class LogWriter(files.Appender):
         self.first = None
         if log.end and log.header["trials"] < self.header["trials"]:
             self.first = {"type": "extended", "trials": self.header["trials"], "at": self.header["started_at"]}
-            log.header["trials"] = self.header["trials"]
-        logs.refuse_run_difference(log.header, self.header, (self.path, "this command"))
+        ignored = ("trials",) if self.first else ()
+        logs.refuse_run_difference(log.header, self.header, (self.path, "this command"), ignored)
         missing = {(case.id, trial): (case, trial) for case, trial in self.missing}
         for number, row in zip(log.lines, log.rows, strict=True):
             if not missing.pop((row["case_id"], row["trial"]), None):
@@ -188,11 +188,11 @@ class Pool:
 class Progress:
     """One line about the run on stderr: drawn over itself on a terminal, else written once a minute."""
 
-    def __init__(self, total: int, kept: Iterable[str], quiet: bool, timer: Clock):
+    def __init__(self, total: int, verdicts: Iterable[str], quiet: bool, timer: Clock):
         self.total, self.quiet, self.timer = total, quiet, timer
-        self.verdicts = Counter(kept)
+        self.verdicts = Counter(verdicts)
         self.before = self.verdicts.total()  # trials that an earlier recording left
-        self.retries, self.waiting = 0, False  # waiting: for the server, and that was told
+        self.retries, self.waiting = 0, False  # waiting: for the server, and a line said so
         # What takes the drawn line away, on a terminal.
         self.erase = "\r\x1b[K" if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else ""
         self.began = self.drawn = self.stepped = timer()
@@ -243,7 +243,7 @@ def shown_verdict(task: Task, case: Case, row: Line) -> str:
 
 def run_warnings(rows: Sequence[Line], task: Task, cases: dict[str, Case]) -> list[str]:
     """Return warnings for the reader of a run: its incomplete trials by reason, and what the system warned of."""
-    places: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}  # by reason
     for row in rows:
         where = f"(first: case {row['case_id']!r} trial {row['trial']})"
         if shown_verdict(task, cases[row["case_id"]], row) == "incomplete":
@@ -251,7 +251,7 @@ def run_warnings(rows: Sequence[Line], task: Task, cases: dict[str, Case]) -> li
             places.setdefault(f"incomplete, {error['type']}:", []).append(f"{error['message'][:200]} {where}")
         if "warning" in row["metadata"]:
             places.setdefault(str(row["metadata"]["warning"]), []).append(where)
-    return [f"{len(firsts)} of {len(rows)} trials: {what} {firsts[0]}" for what, firsts in places.items()]
+    return [f"{len(found)} of {len(rows)} trials: {reason} {found[0]}" for reason, found in places.items()]
 
 
 # === Recording ===
@@ -279,8 +279,8 @@ class Recorder:
         self.wait = times.wait or self.stop.wait
         self.progress = Progress(0, (), args.quiet, times.timer)
 
-    def tried(self, work: Callable[[], Any], what: str, first: bool = False) -> tuple[Any, list[str]]:
-        """Return what work() returns, and why each time before it was Unavailable; raise RunError, naming what.
+    def tried(self, work: Callable[[], Any], subject: str, first: bool = False) -> tuple[Any, list[str]]:
+        """Return what work() returns, and why each time before it was Unavailable; raise RunError, naming the subject.
 
         Pauses double, jitter shortens them by up to half, so that many recorders do not come back at once, and no pause
         is shorter than the server asks, up to the longest. It ends once --retries further tries are spent, after a
@@ -292,15 +292,15 @@ class Recorder:
             try:
                 return work(), reasons
             except RunError as error:
-                raise RunError(f"{what}: {error}") from None
+                raise RunError(f"{subject}: {error}") from None
             except Unavailable as error:
                 if len(reasons) == self.args.retries or first and error.absent:
-                    raise RunError(f"{what}: {error}, after {len(reasons)} retries; start the server, "
+                    raise RunError(f"{subject}: {error}, after {len(reasons)} retries; start the server, "
                                    "or wait for it") from None
                 reasons.append(str(error))
                 self.progress.retried(str(error))
-                asked = min(error.retry_after_s or 0, LONGEST_PAUSE_S)
-                self.wait(max(asked, pause * random.uniform(0.5, 1)))
+                shortest = min(error.retry_after_s or 0, LONGEST_PAUSE_S)
+                self.wait(max(shortest, pause * random.uniform(0.5, 1)))
                 pause = min(2 * pause, LONGEST_PAUSE_S)
                 if self.stop.is_set():
                     raise
@@ -448,12 +448,12 @@ def main(argv: Sequence[str] | None = None, times: Times = REAL_TIMES) -> int:
     if args.seeds != logs.SEED_RULES[0]:
         run["seeds"] = args.seeds
     header = harness.run_header(case_set, task, system, server, run)
-    outputs, read = [("a run record", args.out)], [args.cases, args.log, *filter(None, [args.prompt])]
+    outputs, inputs = [("a run record", args.out)], [path for path in (args.cases, args.log, args.prompt) if path]
     if not os.path.exists(args.log):  # a log that is there is looked at first: it says what differs
-        files.check_outputs(outputs, read, header)
+        files.check_outputs(outputs, inputs, header)
     attempts = attempts_of(case_set.of([args.split]), args.trials, (k, n))
     with contextlib.closing(LogWriter(args.log, args.resume, header, attempts)) as writer:
-        files.check_outputs(outputs, read, header)
+        files.check_outputs(outputs, inputs, header)
         if not writer.sealed:
             recorder.record(writer, {case.id: case for case in case_set.cases})
     finish(args, task, case_set)

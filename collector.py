@@ -47,9 +47,10 @@ from core.trial_logs import UNEXPLAINED, Known, Row, RowTwice, check_row, read_l
 from core.trials import Score
 
 METHODS = {"/trials": "POST", "/health": "GET", "/stats": "GET"}
-LOOPBACK = ("127.0.0.1", "localhost")
 MAX_BODY = 4 * 1024 * 1024  # bytes
 MORE = b"\t"  # how a line begins that has more rows of its request behind it; to readers of JSON a tab is nothing
+
+PostedRow = tuple[Row, str, str]  # a row, its line for the log, and its place in the body, for errors
 
 
 class Refused(Exception):
@@ -59,20 +60,20 @@ class Refused(Exception):
 # === Rows ===
 
 
-def parse_body(body: bytes, score_range: tuple[Score, Score], ignore_input: bool = False) -> list[tuple[Row, str, str]]:
-    """Return the (row, line for the log, place for errors) of each row in a body; raise RunError for a bad one.
+def parse_body(body: bytes, score_range: tuple[Score, Score], ignore_input: bool = False) -> list[PostedRow]:
+    """Return the rows in a body; raise RunError for a bad one.
 
     Stricter than the reader of logs in one thing: a null score needs its error, which the sender still knows.
     """
     text = Json(io.StringIO(decode(body, "body")), "body", STRICT)
-    known = Known(ignore_input)
+    earlier = Known(ignore_input)
     posted = []
     while text.next():
         where, value = text.where(), text.value()
         row = check_row(value, where, score_range)
         if row.trial.reason == UNEXPLAINED:
             raise RunError(f"{where}: the score is null and there is no error; send the error beside it")
-        known.add(row.config, row, where, where)
+        earlier.add(row.config, row, where, where)
         posted.append((row, json_line({"task_id": 0, **dict(sorted(value.items()))}), where))  # as all begin
     if not posted:
         raise RunError("body: no row; send one JSON object, or one on each line")
@@ -101,7 +102,7 @@ class TrialLog(Appender):
 
     def __init__(self, path: str, score_range: tuple[Score, Score], ignore_input: bool = False):
         self.score_range, self.ignore_input = score_range, ignore_input
-        self.known = Known(ignore_input)
+        self.accepted = Known(ignore_input)
         self.lock = threading.Lock()
         super().__init__(path, b'{"task_id"', self._check, mode=0o600)  # what is collected is nobody else's business
 
@@ -112,7 +113,7 @@ class TrialLog(Appender):
         broken: list[tuple[str, str]] = []
         for where, value in read_lines(lines, self.path, broken):
             row = check_row(value, where, self.score_range)
-            self.known.add(row.config, row, where, where)
+            self.accepted.add(row.config, row, where, where)
         if broken:
             raise RunError(f"{': '.join(broken[0])}; repair the log, or name another")
         return len(lines)
@@ -124,22 +125,22 @@ class TrialLog(Appender):
             self.leave()
             print_stderr(f"{old_path} {change}; its rows, and those to come, are in {self.path}")
 
-    def add(self, rows: Sequence[tuple[Row, str, str]]) -> None:
+    def add(self, rows: Sequence[PostedRow]) -> None:
         """Return once all rows are on the disk; raise RowTwice, RunError or OSError, and then none of them is there."""
         with self.lock:
             self.settle()
             for row, _, where in rows:
-                self.known.check(row.config, row, where)
+                self.accepted.check(row.config, row, where)
             *before, last = (line.encode() for _, line, _ in rows)
             self.append(b"".join(MORE + line for line in before) + last)
             for row, _, where in rows:
-                self.known.add(row.config, row, where, self.path)
+                self.accepted.add(row.config, row, where, self.path)
 
     def stats(self) -> dict[str, Any]:
         """Return {"rows", "configs": {config: {"rows", "cases"}}} of what is on the disk."""
         with self.lock:
-            rows = Counter(config for config, _, _ in self.known.places)
-            cases = Counter(config for config, _, _ in self.known.kinds)
+            rows = Counter(config for config, *_ in self.accepted.places)
+            cases = Counter(config for config, *_ in self.accepted.kinds)
         return {"rows": rows.total(),
                 "configs": {config: {"rows": rows[config], "cases": cases[config]} for config in sorted(rows)}}
 
@@ -270,7 +271,7 @@ def open_server(args: argparse.Namespace) -> Collector:
     token = os.environ.get("TRIAL_TOKEN", "")
     if token.isspace() or not token.strip().isprintable():  # bytes that are no text come as halves of characters
         raise RunError("TRIAL_TOKEN is blank or not printable; set it to a secret, or take it out of the environment")
-    if not token and args.host not in LOOPBACK:
+    if not token and args.host not in ("127.0.0.1", "localhost"):
         raise RunError(f"{args.host!r} is reached from other machines; set TRIAL_TOKEN to a secret, or keep 127.0.0.1")
     log = TrialLog(args.log, tuple(args.score_range), args.ignore_input)
     try:

@@ -181,11 +181,11 @@ def _source(name: str) -> bytes:
     return bytes(spec.loader.get_data(spec.origin))  # type: ignore[union-attr]  # out of a zip, too
 
 
-def _module(name: str, what: str) -> Any:
+def _module(name: str, role: str) -> Any:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        raise RunError(f"cannot import {what} {name!r}: {type(error).__name__}: {error}; name a Python module of this "
+        raise RunError(f"cannot import {role} {name!r}: {type(error).__name__}: {error}; name a Python module of this "
                        "folder, without .py, or a model as chat:MODEL") from error
 
 
@@ -589,8 +589,8 @@ def measures(row: Row) -> dict[str, Any]:
     {'latency_s': 0.5, 'tokens': 30, 'cost_usd': None}
     """
     metadata = row["metadata"]
-    counts = [metadata.get(name) for name in ("prompt_eval_count", "eval_count")]
-    tokens = sum(counts) if all(type(count) is int for count in counts) else None
+    prompt, answer = metadata.get("prompt_eval_count"), metadata.get("eval_count")
+    tokens = prompt + answer if type(prompt) is type(answer) is int else None
     # A rejected input calls no model: the moment that this took is none of its latencies.
     elapsed_s = None if row.get("error", {}).get("type") == "Rejection" else row.get("elapsed_s")
     return {"latency_s": metadata.get("latency_s", elapsed_s), "tokens": metadata.get("tokens", tokens),

@@ -175,7 +175,7 @@ def _source(name: str) -> bytes:
     for part in name.split("."):
         spec = importlib.machinery.PathFinder.find_spec(part, folders) if part.isidentifier() else None
         folders = list(spec.submodule_search_locations or ()) if spec else []
-    if spec is None or not spec.origin or not spec.origin.endswith(".py"):
+    if spec is None or not str(spec.origin).endswith(".py"):
         raise RunError(f"cannot import the task {name!r}: there is no source file of it; "
                        "name a Python module of this folder, without .py")
     return bytes(spec.loader.get_data(spec.origin))  # type: ignore[union-attr]  # out of a zip, too

@@ -680,6 +680,12 @@ class SealTest(FolderTest):
         self.broken(sealed([header(), *rows()]).replace(b"\n", b"\n\n", 1), "log.jsonl:2: not JSON")
         self.broken(sealed([header(), header(), *rows()]), "log.jsonl:2: a line of type 'header'")
 
+    def test_a_sealed_extension_is_whole_and_null_is_none_yet(self):
+        end = json.loads(sealed([header(), *rows()]).splitlines()[-1])
+        self.broken(sealed([header(), *rows(), end, {"type": "extended"}]), "log.jsonl:9: trials is missing")
+        self.save("log.jsonl", sealed([header(extended=None), *rows()]))
+        self.assertEqual(self.command(*self.replay())[0], 0)
+
     def test_a_sealed_header_that_is_not_whole(self):
         for edit, said in (
                 ({"log_version": "2"}, "log.jsonl:1: no log's header of log_version '1'; give a log of bench.py's"),

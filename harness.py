@@ -323,7 +323,7 @@ def grade(task: Task, case: Case, outcome: Row) -> tuple[str, dict[str, bool]]:
 
 
 def _graded_without_task(expected: Any, outcome: Row, graders: Collection[str]) -> dict[str, bool] | None:
-    """Return what is graded of a rejection, or of a reply without an answer; None where the task's graders decide."""
+    """Return the grades of a rejection, or none for a reply without an answer; None where the task's graders decide."""
     error = outcome.get("error", {}).get("type")
     must_reject = "rejection" in graders and expected == REJECTED
     if error == "Rejection" or must_reject and error is None:
@@ -361,7 +361,10 @@ def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dic
 
 
 def trials_of(run: Header, case_set: CaseSet) -> Iterator[tuple[Case, int]]:
-    """Yield the case and the number of each trial of a run, which names splits and trials, in the case file's order."""
+    """Return the case and the number of each trial of a run, one by one, in the case file's order.
+
+    `run` holds splits, and how many trials a case has.
+    """
     return ((case, trial) for case in case_set.of(run["splits"]) for trial in range(1, run["trials"] + 1))
 
 
@@ -516,8 +519,7 @@ def read_record(path: str) -> Record:
 def check_record(record: Record, where: str, case_set: CaseSet) -> None:
     """Raise RunError unless a record holds together: see check_manifest and checked_rows."""
     check_manifest(record, where, case_set)
-    for _ in checked_rows(record, where, case_set):
-        pass
+    list(checked_rows(record, where, case_set))  # each row is checked when it is taken
 
 
 def check_manifest(record: Record, where: str, case_set: CaseSet) -> Header:
@@ -563,7 +565,7 @@ def _check_verdict(row: Row, case: Case, graders: dict[str, Any], where: str) ->
     """Raise RunError unless a row's verdict follows from its graders, and a rejection from what the case expects."""
     graded = row["graders"]
     due = _graded_without_task(case.expected, row, graders)
-    if due is None:  # what the graders of the task may say of it
+    if due is None:  # true or false from each grader of the task
         due = {name: passes is True for name, passes in graded.items() if name in graders and name != "rejection"}
     if (row["verdict"], repr(graded), row["split"]) != (verdict_of(due), repr(due), case.split):  # 1 is not true
         raise RunError(f"{where}: verdict {row['verdict']!r:.20} where its graders say {verdict_of(due)!r} "

@@ -116,8 +116,9 @@ def json_reason(error: Exception) -> str:
         return f"byte {error.start} of the line is not UTF-8"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON at line {error.lineno} column {error.colno} ({error.msg})"
-    # Ours above, and int() of more than 4,300 digits.
-    return str(error) if not str(error).startswith("Exceeds") else "a whole number of thousands of digits"
+    if str(error).startswith("Exceeds"):  # int() takes no more than 4,300 digits
+        return "a whole number of thousands of digits"
+    return str(error)  # of _object or _finite
 
 
 def identify(data: bytes, path: str) -> tuple[str, Any]:
@@ -130,18 +131,22 @@ def identify(data: bytes, path: str) -> tuple[str, Any]:
     return kinds.by_keys(value)[0] if isinstance(value, dict) else kind, value
 
 
-def refusal(path: str, wanted: str, advice: str = "", data: bytes | None = None,
+def refusal(path: str, wanted: str, advice: str = "", data: bytes = b"",
             error: type[Exception] = RunError) -> Exception:
-    """Return the error of a file that is not what was wanted, with the advice, or else the command that reads it."""
-    kind, reader = kinds.describe(read_bytes(path, kinds.HEAD) if data is None else data, path)
-    ours = advice and kind in kinds.OURS
-    return error(f"{path} is {kind + ', ' if kind else ''}not {wanted}; {advice if ours else reader or advice}")
+    """Return the error of a file that is not what was wanted: what it is, and the command that reads it, or the advice.
+
+    The advice comes first for a file of this tool's own kinds.
+    """
+    kind, reader = kinds.describe(data, path)
+    if not reader or advice and kind in kinds.OURS:
+        reader = advice
+    return error(f"{path} is {kind + ', ' if kind else ''}not {wanted}; {reader}")
 
 
 def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception] = RunError) -> Any:
     """Return the JSON value of a file's bytes; raise error, with the advice, where it is of another kind."""
-    there, value = identify(data, path)
-    if there != kind:
+    actual_kind, value = identify(data, path)
+    if actual_kind != kind:
         raise refusal(path, kind, advice, data, error)
     return value
 
@@ -175,16 +180,18 @@ def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[st
     record", "a page" or "a Markdown report"; a run record only by one with the case set, task and system of manifest,
     where that is given. Nothing that is read, and nothing twice, is written.
     """
-    places: list[int | str] = []
+    targets: list[int | str] = []
     for kind, path in outputs:
-        if path is not None:
-            stream = stream_of(path)
-            places.append(os.path.realpath(path) if stream is None else stream)
-            reason = _why_not_written(places[-1], kind, inputs, manifest)
-            if places.count(places[-1]) > 1:
-                reason = "it is named for two outputs; give each a file of its own"
-            if reason:
-                raise RunError(f"cannot write {path or repr(path)}: {reason}")
+        if path is None:
+            continue
+        stream = stream_of(path)
+        target = os.path.realpath(path) if stream is None else stream
+        reason = _why_not_written(target, kind, inputs, manifest)
+        if target in targets:
+            reason = "it is named for two outputs; give each a file of its own"
+        if reason:
+            raise RunError(f"cannot write {path or repr(path)}: {reason}")
+        targets.append(target)
 
 
 def _why_not_written(target: int | str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
@@ -193,63 +200,73 @@ def _why_not_written(target: int | str, kind: str, inputs: Sequence[str], manife
         printed = {1: sys.stdout, 2: sys.stderr}.get(target)  # one that was closed has the null device in its place
         is_open = os.path.exists(f"/dev/fd/{target}") and getattr(printed, "name", "") != os.devnull
         return "" if is_open else "there is no such stream; name one that is open"
-    folder, there = os.path.dirname(target), os.path.exists(target)
+    folder, exists = os.path.dirname(target), os.path.exists(target)
     if os.path.isdir(target):
         return "it is a folder; name a file"
-    if any(os.path.realpath(name) == target or there and os.path.exists(name) and os.path.samefile(name, target)
+    if any(os.path.realpath(name) == target or exists and os.path.exists(name) and os.path.samefile(name, target)
            for name in inputs):
         return "it is read as well; name another file"
-    if there and not os.path.isfile(target):  # a device or a pipe
+    if exists and not os.path.isfile(target):  # a device or a pipe
         return ""
     if not os.access(folder, os.W_OK):
         return f"there is no folder {folder} that may be written to; make it, or name another"
-    data = read_bytes(target) if there else b""
+    actual_kind = _kind_to_replace(target, kind, manifest) if exists else kind
+    return "" if actual_kind == kind else (
+        f"it is {actual_kind or 'a file of another kind'}, and only {kind} made before is replaced; name another file")
+
+
+def _kind_to_replace(path: str, kind: str, manifest: Any) -> str:
+    """Return of what kind a file is that an output would replace: that of the output for an empty one, "" if unknown."""
+    data = read_bytes(path)
     if not data or kind in _REPORTS and re.fullmatch(_REPORTS[kind], data, re.DOTALL):
-        return ""
-    there_is = ""
+        return kind
     with contextlib.suppress(RunError):
-        there_is, value = identify(data, target)
-        if there_is == "a run record" and manifest and _run_of(value["manifest"]) != _run_of(manifest):
-            there_is = "a run record of another case set, task or system"
-    return "" if there_is == kind else (f"it is {there_is or 'a file of another kind'}, and only {kind} made before is "
-                                     "replaced; name another file")
+        actual_kind, value = identify(data, path)
+        if actual_kind == "a run record" and manifest and _run_of(value["manifest"]) != _run_of(manifest):
+            return "a run record of another case set, task or system"
+        return actual_kind
+    return ""
 
 
-def _run_of(manifest: Any) -> list[Any]:
+def _run_of(manifest: Any) -> tuple[Any, ...]:
     """Return of what a run record is; a log that is replayed was live."""
-    parts = [manifest.get(what) if isinstance(manifest, dict) else None for what in ("case_set", "task", "system")]
-    return [{**part, "mode": None} if isinstance(part, dict) else part for part in parts]
+    try:
+        return manifest["case_set"], manifest["task"], manifest["system"] | {"mode": None}
+    except (TypeError, LookupError):
+        return ()
 
 
 def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
-    """Write a text file beside its place and rename it into it, so that no reader ever meets half a file.
+    """Write a text file, or a stream, device or pipe; raise RunError where that fails or check_outputs refuses.
 
-    Raises RunError, and leaves what was there, where that fails or check_outputs refuses. The file keeps the mode that
-    it had. A device, a pipe or a stream is written as it is.
+    No reader meets half a file, and one that cannot be written keeps what it held, and its mode.
     """
     check_outputs([(kind, path)], (), manifest)
-    stream, target = stream_of(path), os.path.realpath(path)
-    if stream in (1, 2):  # in its order among what is printed
-        printed = sys.stdout if stream == 1 else sys.stderr
-        printed.write(text)
-        printed.flush()
-        if stream == 2 and (failure := _failure_of(printed)):  # run_command tells that of stdout
-            raise RunError(f"cannot write {path}: {failure.strerror}; free disk space or name another file")
-        return
-    data = text.encode("utf-8", "backslashreplace")
-    beside = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.tmp")
+    stream, data = stream_of(path), text.encode("utf-8", "backslashreplace")
     try:
-        if stream is not None or os.path.exists(path) and not os.path.isfile(path):
+        if stream in (1, 2):  # in its order among what is printed
+            printed = sys.stdout if stream == 1 else sys.stderr
+            print(text, end="", file=printed, flush=True)
+            if stream == 2 and (failure := _failure_of(printed)):  # run_command tells that of stdout
+                raise failure
+        elif stream is not None or os.path.exists(path) and not os.path.isfile(path):
             with open(path if stream is None else stream, "wb", closefd=stream is None) as device:
                 device.write(data)
-            return
-        with open(beside, "xb") as file:  # new, and no link that somebody laid
-            if os.path.exists(target):
-                shutil.copymode(target, beside)
-            _write_all(file.fileno(), data)
-        os.replace(beside, target)
+        else:
+            _replace(os.path.realpath(path), data)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}; free disk space or name another file") from None
+
+
+def _replace(path: str, data: bytes) -> None:
+    """Write a file beside its place and rename it into it."""
+    beside = os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}.tmp")
+    try:
+        with open(beside, "xb") as file:  # new, and no link that somebody laid
+            if os.path.exists(path):
+                shutil.copymode(path, beside)
+            _write_all(file.fileno(), data)
+        os.replace(beside, path)
     finally:
         with contextlib.suppress(OSError):
             os.unlink(beside)

@@ -216,7 +216,7 @@ def _why_not_written(target: int | str, kind: str, inputs: Sequence[str], manife
 
 
 def _kind_to_replace(path: str, kind: str, manifest: Any) -> str:
-    """Return of what kind a file is that an output would replace: that of the output for an empty one, "" if unknown."""
+    """Return of what kind a file is that an output would replace: that of the output where it is empty, "" if unknown."""
     data = read_bytes(path)
     if not data or kind in _REPORTS and re.fullmatch(_REPORTS[kind], data, re.DOTALL):
         return kind
@@ -306,10 +306,13 @@ class Appender:
         raises RunError. A last line that is whole but for its line end gets that; half a line is moved into PATH.torn.
         fresh: the file must not be there. mode: the permissions of a new file, less the umask.
         """
-        self.path, self.data, self._half, self._file = path, bytearray(), False, -1
+        self.path, self.data = path, bytearray()
+        self._half = False  # the file may end in half a line, which `data` does not hold
+        self._file = -1
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | (os.O_EXCL if fresh else 0)
         try:
             import fcntl  # here: only who locks a file needs it, and some systems have none
-            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | (os.O_EXCL if fresh else 0), mode)
+            self._file = os.open(path, flags, mode)
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 raise RunError(f"{path} is not a file that keeps what is written to it; name another with --log")
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -326,33 +329,37 @@ class Appender:
             reason = reasons.get(type(error), f"{getattr(error, 'strerror', error)}; name another file with --log")
             raise RunError(f"cannot write {getattr(error, 'filename', None) or path}: {reason}") from None
 
-    def _begin(self, there: bytes, beginning: bytes, check: Callable[[bytes], int]) -> None:
-        cut = there.rfind(b"\n") + 1
-        lines, rest = there[:cut], there[cut:]
+    def _begin(self, content: bytes, beginning: bytes, check: Callable[[bytes], int]) -> None:
+        """Take in the whole lines of a file, and end it at the last of them that check keeps."""
+        line_end = content.rfind(b"\n") + 1
+        lines, rest = content[:line_end], content[line_end:]
         with contextlib.suppress(RunError):
             if isinstance(parse_json(decode(rest, ""), ""), dict):
-                lines, rest = there + b"\n", b""
+                lines, rest = content + b"\n", b""
         kept = check(lines)
         start = rest.lstrip(b"\0\t" if lines else b"\t")  # a crash may leave NULs
         if not start.startswith((b"{" if lines else beginning)[:len(start)]):
             raise RunError(f"{self.path} is not a log: its end begins no line of one; name another file with --log")
-        torn = there[kept:]
         self.data += lines[:kept]
-        if torn:
-            torn_path = f"{self.path}.torn"
-            other = os.open(torn_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW,
-                            stat.S_IMODE(os.fstat(self._file).st_mode))
-            with open(other, "wb"):
-                _write_all(other, torn.removesuffix(b"\n") + b"\n")
-            _sync_folder(torn_path)
-            self._take_back()  # only now: killed in between, it is aside twice, and never lost
-            print_stderr(f"{self.path}: its last {len(torn)} bytes were not finished, and were moved into {torn_path}")
-        elif kept > len(there):
+        if kept < len(content):
+            self._move_aside(content[kept:])
+        elif kept > len(content):
             _write_all(self._file, b"\n")
-        if not there:
+        if not content:
             _sync_folder(self.path)
 
+    def _move_aside(self, torn: bytes) -> None:
+        """Move the end of the file into PATH.torn, and say so."""
+        torn_path = f"{self.path}.torn"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+        with open(os.open(torn_path, flags, stat.S_IMODE(os.fstat(self._file).st_mode)), "wb") as file:
+            _write_all(file.fileno(), torn.removesuffix(b"\n") + b"\n")
+        _sync_folder(torn_path)
+        self._take_back()  # only now: killed in between, it is aside twice, and never lost
+        print_stderr(f"{self.path}: its last {len(torn)} bytes were not finished, and were moved into {torn_path}")
+
     def _take_back(self) -> None:
+        """Cut from the file what `data` does not hold."""
         os.ftruncate(self._file, len(self.data))
         os.lseek(self._file, 0, os.SEEK_END)
         os.fsync(self._file)
@@ -380,37 +387,37 @@ class Appender:
 
     def changed(self, throughout: bool = False) -> str:
         """Return what somebody else did to the file, "" for nothing; throughout: compare every byte, too."""
-        here, there = os.fstat(self._file), None
+        opened, named = os.fstat(self._file), None
         with contextlib.suppress(OSError):  # asked once: between two questions it could be removed
-            there = os.stat(self.path)
-        if there is None or not os.path.samestat(here, there):
+            named = os.stat(self.path)
+        if named is None or not os.path.samestat(opened, named):
             return "was removed or replaced"
-        if not self._half and (here.st_size != len(self.data) or throughout and self.read() != self.data):
+        if not self._half and (opened.st_size != len(self.data) or throughout and self.read() != self.data):
             return "was cut or written to by somebody else"
         return ""
 
     def leave(self) -> None:
         """Go on in a new file that holds all of `data`, and name it in `path`; raise OSError where none can be made."""
-        try:
-            new, made = self._saved(os.path.dirname(self.path) or ".")
-        except OSError:  # the folder is gone, or full
-            new, made = self._saved(None)
         import fcntl
-        fcntl.flock(new, fcntl.LOCK_EX)
-        os.close(self._file)
-        self._file, self.path = new, made
-        _sync_folder(self.path)
+        try:
+            file, path = self._saved(os.path.dirname(self.path) or ".")
+        except OSError:  # the folder is gone, or full
+            file, path = self._saved(None)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        self.close()
+        self._file, self.path = file, path
+        _sync_folder(path)
 
     def _saved(self, folder: str | None) -> tuple[int, str]:
         """Return a new file that holds all of `data`, in a folder or None for a temporary one, and its path."""
-        new, made = tempfile.mkstemp(".saved", f"{os.path.basename(self.path)}.", folder)
+        file, path = tempfile.mkstemp(".saved", f"{os.path.basename(self.path)}.", folder)
         try:
-            _write_all(new, self.data)
+            _write_all(file, self.data)
         except OSError:
-            os.close(new)
-            os.unlink(made)
+            os.close(file)
+            os.unlink(path)
             raise
-        return new, made
+        return file, path
 
     def close(self) -> None:
         os.close(self._file)
@@ -459,11 +466,12 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
     if not isinstance(value, dict):
         raise error(f"{where}: not an object; correct the file")
     for field, wanted in fields.items():
-        item, kind = value.get(field), TABLE if isinstance(wanted, dict) else wanted
+        item = value.get(field)
         if type(item) is wanted:  # most are, and are passed over soonest
             continue
-        if isinstance(item, bool) or not isinstance(item, kind):
-            words = " or ".join(_WORDS[one] for one in (kind if isinstance(kind, tuple) else (kind,)))
+        accepted = TABLE if isinstance(wanted, dict) else wanted
+        if isinstance(item, bool) or not isinstance(item, accepted):
+            words = " or ".join(_WORDS[kind] for kind in (accepted if isinstance(accepted, tuple) else (accepted,)))
             reason = f"is {item!r:.60}, not {words}" if field in value else "is missing"
             raise error(f"{where}: {field} {reason}; correct the file")
         if isinstance(wanted, dict):
@@ -558,10 +566,9 @@ def _outlet(stream: Any) -> Any:
                             write_through=stream.write_through)
 
 
-def _failure_of(stream: Any) -> OSError | None:
-    """Return why not all that was printed on a stream of _outlet's could be written."""
-    failure: OSError | None = getattr(getattr(stream, "buffer", None), "failure", None)
-    return failure
+def _failure_of(stream: Any) -> Any:
+    """Return the OSError for which a stream of _outlet's could not write all that was printed; None where it could."""
+    return getattr(getattr(stream, "buffer", None), "failure", None)
 
 
 def _failed(reason: str) -> int:
@@ -577,10 +584,10 @@ def _status_of(main: Callable[[], int]) -> int:
         return _failed("the working folder was removed; change to one that is there")
     try:
         return main()
-    except _Told as told:
-        return int(told.code or 0)
-    except SystemExit as stopped:  # a grader's, a system's: its status is none of ours
-        raise RuntimeError("what this command called wanted to exit") from stopped
+    except _ParserExit as done:
+        return int(done.code or 0)
+    except SystemExit as error:  # of a grader or a system: its status is none of ours
+        raise RuntimeError("what this command called wanted to exit") from error
     except (CaseError, RunError) as error:
         return _failed(str(error))
     except KeyboardInterrupt:
@@ -615,15 +622,23 @@ def run_command(main: Callable[[], int]) -> int:
     return status
 
 
-class _Told(SystemExit):
-    """Argparse has told its help, the version or bad usage."""
+class _ParserExit(SystemExit):
+    """Argparse has printed its help, the version or bad usage."""
 
 
 class _Parser(argparse.ArgumentParser):
+    """A parser whose help holds an example, and whose messages are cleaned."""
+
+    def __init__(self, what: str, example: str, **settings: Any):
+        if example:
+            example = f"\n\nexample:\n    {' '.join(example.split())}"
+        super().__init__(description=textwrap.fill(what, 79) + example, **settings, formatter_class=lambda prog:
+                         argparse.RawDescriptionHelpFormatter(prog, max_help_position=28))
+
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         if message:
             print_stderr(message)  # cleaned: it repeats what was given
-        raise _Told(status)
+        raise _ParserExit(status)
 
     def format_usage(self) -> str:
         """Return the usage without what may be left out: the help explains that line by line."""
@@ -646,19 +661,13 @@ def command_parser(doc: str | None, prog: str) -> argparse.ArgumentParser:
     doc = doc or ""  # python3 -OO keeps none
     example = re.search(r"^    \$ (.*(?:\\\n.*)*)", doc, re.MULTILINE)
     status = re.search(r"Exit status:.*?(?=\n\n|\Z)", doc, re.DOTALL)
-    parser = _Parser(prog=prog, **_help_texts(doc.partition("\n\n")[0], example[1] if example else ""))
-    parser.epilog = textwrap.fill(" ".join(status[0].split()), 79) if status else None
+    epilog = textwrap.fill(" ".join(status[0].split()), 79) if status else None
+    parser = _Parser(doc.partition("\n\n")[0], example[1] if example else "", prog=prog, epilog=epilog)
     parser.add_argument("--version", action="version", version=f"%(prog)s {TOOL_VERSION}", help="print the version")
     return parser
 
 
 def add_verb(verbs: Any, name: str, what: str, example: str) -> argparse.ArgumentParser:
     """Add a verb to a command's subparsers and return its parser; `what` and `example` stand in its help."""
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=what, **_help_texts(what, example))
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=what, what=what, example=example)
     return parser
-
-
-def _help_texts(what: str, example: str) -> dict[str, Any]:
-    shown = f"\n\nexample:\n    {' '.join(example.split())}" if example else ""
-    return {"description": textwrap.fill(what, 79) + shown,
-            "formatter_class": lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=28)}

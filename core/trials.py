@@ -33,7 +33,7 @@ KEPT_LENGTH = 20_000  # characters of a text that are kept for the page
 SHOWN = 5  # names that a message lists before it counts the rest
 LARGEST = 10**100  # of a score or measure: a variance of larger ones is beyond any float
 MOST_VALUES = 50  # of a tag that makes slices
-_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_WITH_SORTED_KEYS = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 class Measures(NamedTuple):
@@ -132,7 +132,7 @@ def kept_text(value: object) -> str | None:
         return None
     if isinstance(value, dict) and list(value) == ["text"]:
         return kept_text(value["text"])
-    text = value if isinstance(value, str) else _SORTED.encode(value)
+    text = value if isinstance(value, str) else _WITH_SORTED_KEYS.encode(value)
     if len(text) <= KEPT_LENGTH:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
@@ -151,13 +151,15 @@ def seed_order(seed: int | str | None) -> tuple[bool, Any]:
 
 
 def note_of(code: str, message: str, which: str, advice: str) -> list[dict[str, str]]:
+    """Return a list of one note, which says what its message is true of; an empty list where that is nothing."""
     return [{"code": code, "message": f"{message}: {which}", "advice": advice}] if which else []
 
 
 def seed_note(sides: Sequence[Side]) -> list[dict[str, str]]:
-    bare = sum(trial.seed is None for side in sides for trials in side.trials for trial in trials)
-    return note_of("no_seeds", "trials without a seed, which pair by their place within the case", str(bare or ""),
-                 "record each trial's seed, so that both systems meet the same chance")
+    """Return a note on how many trials have no seed."""
+    seeds = Counter(trial.seed for side in sides for trials in side.trials for trial in trials)
+    return note_of("no_seeds", "trials without a seed, which pair by their place within the case",
+                   str(seeds.get(None, "")), "record each trial's seed, so that both systems meet the same chance")
 
 
 # === Run records ===
@@ -190,34 +192,40 @@ def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Se
         runs.append(_run(record, manifest, name, case_set))
         del record  # before the next one is made
     baseline, candidate = (run.side for run in runs)
-    cases = [ComparedCase(case.id, case.tags.get("source"), tuple(sorted(
-        (tag, value) for tag, value in case.tags.items() if tag != "source")), case.input, case.expected)
-        for case in case_set.of(runs[0].manifest["splits"])]
+    cases = [_compared(case) for case in case_set.of(runs[0].manifest["splits"])]
     notes = seed_note((baseline, candidate)) + _record_notes(runs)
     pair = Pair(cases, baseline, candidate, (0, 1), {"name": case_set.name, "sha256": case_set.sha256}, notes,
                 [run.manifest for run in runs], _other_load(runs))
-    unpaired = unpaired_reason(pair)
-    if unpaired:
+    if unpaired := unpaired_reason(pair):
         raise RunError(f"{names[0]} and {names[1]}: {unpaired}; record both with the same seeds")
     return pair
+
+
+def _compared(case: harness.Case) -> ComparedCase:
+    tags = dict(case.tags)
+    source = tags.pop("source", None)
+    return ComparedCase(case.id, source, tuple(sorted(tags.items())), case.input, case.expected)
 
 
 def _run(record: dict[str, Any], manifest: dict[str, Any], name: str, case_set: CaseSet) -> _Run:
     """Return the run of a record, once its rows are known to be sound."""
     cases: dict[str, dict[int, Trial]] = {case.id: {} for case in case_set.of(manifest["splits"])}
-    nanoseconds, tokens, known, served, hosts = 0.0, 0.0, dict[Any, Any](), set[str](), set[str]()
+    shared, served, hosts = dict[Any, Any](), set[str](), set[str]()
+    total_ns = total_tokens = 0.0
     for row in harness.checked_rows(record, name, case_set):
-        cases[row["case_id"]][row["trial"]] = _record_trial(row, known)
+        cases[row["case_id"]][row["trial"]] = _record_trial(row, shared)
         served.add(served_by(row))
         hosts.add(_host(row["metadata"].get("server")))
-        took, count = map(_amount, harness.computed(row))
-        if took and count:
-            nanoseconds, tokens = nanoseconds + took, tokens + count
-    trials = [[numbers[number] for number in sorted(numbers)] for numbers in cases.values()]
+        nanoseconds, tokens = map(_amount, harness.computed(row))
+        if nanoseconds and tokens:
+            total_ns += nanoseconds
+            total_tokens += tokens
+    trials = [[by_number[number] for number in sorted(by_number)] for by_number in cases.values()]
     logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
-    described = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _recording(manifest)
-    side = Side(described, trials, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
-    return _Run(manifest, side, nanoseconds / tokens / 1e9 if tokens else None, sorted(served - {""}), hosts - {""})
+    description = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _recording(manifest)
+    side = Side(description, trials, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
+    token_s = total_ns / total_tokens / 1e9 if total_tokens else None
+    return _Run(manifest, side, token_s, sorted(served - {""}), hosts - {""})
 
 
 def _host(server: object) -> str:
@@ -225,22 +233,24 @@ def _host(server: object) -> str:
     return str(server or "").rpartition(":")[0]
 
 
-def _record_trial(row: dict[str, Any], known: dict[Any, Any]) -> Trial:
-    """Return the trial of a row. Of known, what trials so far hold, it shares what is the same: they are many."""
-    score, seed = SCORES[row["verdict"]], row.get("seed")
-    output, explanation = kept_text(row.get("output")), _explanation(row)
-    reason = row["error"]["type"] if "error" in row else "UngradableOutput"
+def _record_trial(row: dict[str, Any], shared: dict[Any, Any]) -> Trial:
+    """Return the trial of a row. Equal values are many: one object in shared, {value: value}, stands for all of them."""
+    seed, output, explanation = (
+        shared.setdefault(value, value) for value in (row.get("seed"), kept_text(row.get("output")), _explanation(row)))
+    score, reason = SCORES[row["verdict"]], None
+    if score is None:
+        reason = row["error"]["type"] if "error" in row else "UngradableOutput"
     measures = Measures(**{name: _amount(value) for name, value in harness.measures(row).items()})
-    return Trial(known.setdefault(seed, seed), score, reason if score is None else None,
-                 known.setdefault(output, output), measures, row.get("at"), known.setdefault(explanation, explanation))
+    return Trial(seed, score, reason, output, measures, row.get("at"), explanation)
 
 
 def _explanation(row: dict[str, Any]) -> str:
     """Return what the graders said of a trial; without an answer to grade, why, and the reply that came instead."""
     if row["graders"]:
-        return ", ".join(f"{name} {'passes' if good else 'fails'}" for name, good in row["graders"].items())
-    told = [row["error"]["message"]] if "error" in row else []
-    return "\n".join(told + ([json.dumps(row["metadata"], ensure_ascii=False)] if row["metadata"] else []))
+        return ", ".join(f"{name} {'passes' if passes else 'fails'}" for name, passes in row["graders"].items())
+    message = row["error"]["message"] if "error" in row else None
+    reply = json.dumps(row["metadata"], ensure_ascii=False) if row["metadata"] else None
+    return "\n".join(text for text in (message, reply) if text is not None)
 
 
 def _amount(value: Any) -> float | None:
@@ -260,30 +270,32 @@ def _recording(manifest: dict[str, Any]) -> dict[str, Any]:
 def _servers(run: _Run) -> list[str]:
     """Return the hosts that a run names, sorted, with their versions; without, those that its trials alone name."""
     stated = {(_host(server["host"]), server["version"]) for server in run.side.description.get("servers", [])}
-    met = {(host, "") for host in run.hosts - {host for host, _ in stated}}
-    return sorted(" ".join(names).strip() for names in stated | met)
+    unstated = run.hosts - {host for host, _ in stated}
+    return sorted([*unstated, *(f"{host} {version}".strip() for host, version in stated)])
 
 
 def _record_notes(runs: Sequence[_Run]) -> list[dict[str, str]]:
     """Return notes on what the recordings have not alike: servers, models that answered, trials added later."""
-    servers = [_servers(run) for run in runs]
-    answered, models = [run.served for run in runs], [run.manifest["system"].get("model") for run in runs]
-    changed = max(map(len, answered)) > 1 or models[0] == models[1] and len({*answered[0], *answered[1]}) > 1
-    settings = [run.manifest.get("settings") for run in runs]
-    loose = [name for name, one in zip(SIDES, settings, strict=True)
-             if isinstance(one, dict) and one.get("seed_kept") is False]
-    extended = [f"the {name} was extended after {count} trial{'s' * (count > 1)}"
-                for name, run in zip(SIDES, runs, strict=True) for count in run.side.description.get("extended", [])]
+    servers, served = [_servers(run) for run in runs], [run.served for run in runs]
+    models = [run.manifest["system"].get("model") for run in runs]
+    mixed = max(map(len, served)) > 1 or models[0] == models[1] and len({*served[0], *served[1]}) > 1
+    unseeded, extended = list[str](), list[str]()
+    for name, run in zip(SIDES, runs, strict=True):
+        settings = run.manifest.get("settings")
+        if isinstance(settings, dict) and settings.get("seed_kept") is False:
+            unseeded.append(name)
+        for count in run.side.description.get("extended", []):
+            extended.append(f"the {name} was extended after {count} trial{'s' if count > 1 else ''}")
     return [
         *note_of("other_servers", "the two runs had other servers",
                  " and ".join(listed(names) or "none" for names in servers) if servers[0] != servers[1] else "",
                  "record both with one server: other versions and processors give other answers to the same seed"),
         *note_of("seeds_in_name_only", "trials share their seed in name only: the server promises nothing for it, or "
-                 "was sent none", " and ".join(loose), "take pairs of trials as independent"),
+                 "was sent none", " and ".join(unseeded), "take pairs of trials as independent"),
         *note_of("extended", "trials were added to a finished run", "; ".join(extended),
                  "where the first result was looked at, this is a second look: declare it"),
         *note_of("other_models_served", "by the server's own word several models or fingerprints answered for one",
-                 " and ".join(listed(names) or "none" for names in answered) if changed else "",
+                 " and ".join(listed(names) or "none" for names in served) if mixed else "",
                  "record both again: what answers changed under way, or between the two")]
 
 
@@ -312,28 +324,30 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     Raises RunError where no case is left, and where 0 is no score.
     """
     gaps = "; ".join(gap for name, side in zip(SIDES, pair.sides, strict=True) for gap in _gaps(pair.cases, name, side))
-    low, high = pair.score_range
     if not gaps:
         return pair, []
     if policy == "refuse":
         gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
         raise RunError(f"{gaps}: record them, name cases alike on both sides (convert.py: --id FIELD), or choose with "
                        "--missing: drop leaves them out, zero counts them as 0")
+    low, high = pair.score_range
     if policy == "zero" and not low <= 0 <= high:
         raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
     if policy == "zero":  # a case that the baseline never ran says nothing of loss or gain
-        scored = [[_filled(trials, 0, min(1, len(before)))
-                   for trials, before in zip(side.trials, pair.baseline.trials, strict=True)] for side in pair.sides]
+        scored = _filled_sides(pair, (0, 0), [min(1, len(trials)) for trials in pair.baseline.trials])
     else:
         scored = [[[trial for trial in trials if trial.score is not None] for trials in side.trials]
                   for side in pair.sides]
     kept = _with_trials(pair, scored)
     if not kept.cases:
         raise RunError(f"{gaps}: no case has a score on both sides; record both on the same cases")
-    return kept, [{"case_id": case.id, "side": name,
-                   "reason": listed(dict.fromkeys(trial.reason for trial in side.trials[i])) or "no trial"}
-                  for i, case in enumerate(pair.cases)
-                  for name, side, trials in zip(SIDES, pair.sides, scored, strict=True) if not trials[i]]
+    excluded = []
+    for i, case in enumerate(pair.cases):
+        for name, side, trials in zip(SIDES, pair.sides, scored, strict=True):
+            if not trials[i]:
+                reasons = dict.fromkeys(trial.reason for trial in side.trials[i])
+                excluded.append({"case_id": case.id, "side": name, "reason": listed(reasons) or "no trial"})
+    return kept, excluded
 
 
 def filled(pair: Pair, for_candidate: bool) -> Pair:
@@ -344,9 +358,16 @@ def filled(pair: Pair, for_candidate: bool) -> Pair:
     """
     low, high = pair.score_range
     scores = (low, high) if for_candidate else (high, low)
-    return _with_trials(pair, [
-        [_filled(trials, score, len(before)) for trials, before in zip(side.trials, pair.baseline.trials, strict=True)]
-        for side, score in zip(pair.sides, scores, strict=True)])
+    return _with_trials(pair, _filled_sides(pair, scores, [len(trials) for trials in pair.baseline.trials]))
+
+
+def _filled_sides(pair: Pair, scores: Sequence[Score], least: Sequence[int]) -> list[list[list[Trial]]]:
+    """Return the trials of each side and case, with the side's score where they have none.
+
+    Where a case has fewer than the least, trials with that score are added.
+    """
+    return [[_filled(trials, score, count) for trials, count in zip(side.trials, least, strict=True)]
+            for side, score in zip(pair.sides, scores, strict=True)]
 
 
 def _with_trials(pair: Pair, trials: Sequence[Sequence[list[Trial]]]) -> Pair:
@@ -381,10 +402,11 @@ def uneven_trials(pair: Pair) -> list[dict[str, Any]]:
 
     Empty where every case has the same number of trials on both sides.
     """
-    counts = [[len(trials) for trials in side.trials] for side in pair.sides]
-    [(common, _)] = Counter(itertools.chain.from_iterable(zip(*counts, strict=True))).most_common(1)
-    return [{"case_id": case.id, "baseline": before, "candidate": after}
-            for case, before, after in zip(pair.cases, *counts, strict=True) if not before == after == common]
+    before, after = ([len(trials) for trials in side.trials] for side in pair.sides)
+    [(common, _)] = Counter(itertools.chain.from_iterable(zip(before, after, strict=True))).most_common(1)
+    return [{"case_id": case.id, "baseline": of_baseline, "candidate": of_candidate}
+            for case, of_baseline, of_candidate in zip(pair.cases, before, after, strict=True)
+            if not of_baseline == of_candidate == common]
 
 
 def unpaired_reason(pair: Pair) -> str | None:

@@ -61,28 +61,29 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     _require(gate in (None, "better") or margin, f"--gate {gate} needs --margin, the loss that is tolerated")
     plan = None if words["plan"] is None else Fraction(_number("plan", words["plan"]))
     _require(plan is None or plan > 0, "--plan is above 0")
-    must_pass = [tuple(part.strip() for part in text.partition("=")[::2]) for text in words["must_pass"]]
+    parts = [text.partition("=") for text in words["must_pass"]]
+    must_pass = tuple((tag.strip(), value.strip()) for tag, _, value in parts)
     _require(all(tag and value for tag, value in must_pass),
              f"--must-pass {', '.join(words['must_pass'])}: give TAG=VALUE")
     _require(re.fullmatch("[2-9]|[1-9][0-9]{1,5}", among or "2"),
              f"--among {among}: give the number of candidates, from 2 to 999999")
     _require(re.fullmatch("-?[0-9]{1,40}", seed), f"--seed {seed}: give a whole number")
     limits = Limits(gain, margin, gate, _look(words["look"]), among and int(among))
-    return Options(limits, plan, tuple(must_pass), words["missing"], int(seed), tuple(words["tags"]),
+    return Options(limits, plan, must_pass, words["missing"], int(seed), tuple(words["tags"]),
                    Reading((low, high), words["skip_broken_lines"], words["ignore_input"]), words)
 
 
-def _require(kept: object, rule: str) -> None:
-    if not kept:
+def _require(holds: object, rule: str) -> None:
+    if not holds:
         raise ValueError(rule)
 
 
 def _is_option(name: str, value: Any) -> bool:
     """Tell whether there is such an option and its value, which may come from a file, is of the kind of its default."""
     default = DEFAULTS.get(name, ...)
-    of_kind = isinstance(value, str | None) if default is None else isinstance(value, type(default))
-    texts = value if isinstance(value, list) else []
-    return of_kind and all(isinstance(text, str) for text in texts) and value in CHOICES.get(name, [value])
+    if not isinstance(value, str | None if default is None else type(default)):
+        return False
+    return value in CHOICES.get(name, [value]) and (type(value) is not list or {*map(type, value)} <= {str})
 
 
 def _look(text: str | None) -> tuple[int, int] | None:

@@ -22,6 +22,7 @@ from core.kinds import HEAD
 CHUNK = 1 << 16  # characters that are read at once
 LENIENT = json.JSONDecoder()  # reads NaN, which other tools write for "not scored"; it is never passed on
 SPACE = re.compile(r"[ \t\r\n]*")
+Keys = tuple[str, ...]  # of the objects around a value, the outermost first
 
 
 def unpacked(data: bytes, path: str) -> bytes:
@@ -66,22 +67,29 @@ class Json:
 
     def __init__(self, file: TextIO, path: str, decoder: json.JSONDecoder = LENIENT):
         self.file, self.path, self.decoder = file, path, decoder
-        self.text, self.at, self.line, self.column = "", 0, 1, 1  # line, column: of the first character of text
-        self.met: dict[tuple[str, ...], str] = {}  # of the paths inside, those that were there, and how they began
+        self.text, self.at = "", 0  # a part of the file, and where in it the next value is looked for
+        self.line, self.column = 1, 1  # of the first character of text
+        self.met: dict[Keys, str] = {}  # of the keys inside, those that were there, and how their value began
 
     def where(self) -> str:
-        return f"{self.path}:{self.line + self.text.count(chr(10), 0, self.at)}"
+        return f"{self.path}:{self._place()[0]}"
+
+    def _place(self) -> tuple[int, int]:
+        """Return the line and column at which the next value is looked for."""
+        lines = self.text.count("\n", 0, self.at)
+        column = self.at - self.text.rfind("\n", 0, self.at) if lines else self.column + self.at
+        return self.line + lines, column
 
     def _wrong(self, reason: str) -> RunError:
         return RunError(f"{self.where()}: {reason}; correct the file")
 
-    def _column(self) -> int:
-        end = self.text.rfind("\n", 0, self.at)
-        return self.column + self.at if end < 0 else self.at - end
+    def _not_json(self, reason: str) -> RunError:
+        return self._wrong(f"not JSON at column {self._place()[1]} ({reason})")
 
     def _more(self) -> bool:
+        """Read on, and forget what was passed; tell whether there was more."""
         chunk = self.file.read(max(CHUNK, len(self.text) - self.at))
-        self.column, self.line = self._column(), self.line + self.text.count("\n", 0, self.at)
+        self.line, self.column = self._place()
         self.text, self.at = self.text[self.at:] + chunk, 0
         return bool(chunk)
 
@@ -96,7 +104,7 @@ class Json:
         """Return the next value; raise RunError where there is none."""
         self.next()
         while True:
-            start = self.at
+            start = self.at  # which _more() moves
             try:
                 value, end = self.decoder.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
@@ -104,7 +112,7 @@ class Json:
                 if (error.msg.startswith("Unterminated") or error.pos > len(self.text) - 16) and self._more():
                     continue
                 self.at += error.pos - start
-                raise self._wrong(f"not JSON at column {self._column()} ({error.msg})") from None
+                raise self._not_json(error.msg) from None
             except (ValueError, RecursionError) as error:
                 raise self._wrong(json_reason(error)) from None
             if end < len(self.text) or not self._more():  # a number that ends there may go on
@@ -112,13 +120,16 @@ class Json:
                 return value
 
     def _mark(self, marks: str) -> str:
-        if self.next() not in marks or self.at == len(self.text):
-            raise self._wrong(f"not JSON at column {self._column()} (no {' or '.join(marks)})")
+        """Pass one of these marks and return it; raise RunError where none of them follows."""
+        mark = self.next()
+        if not mark or mark not in marks:
+            raise self._not_json(f"no {' or '.join(marks)}")
         self.at += 1
-        return self.text[self.at - 1]
+        return mark
 
     def _elements(self, end: str) -> Iterator[None]:
-        """Stand before each element of the list or object that begins here, the caller reads it, up to its end."""
+        """Yield before each element of the list or object that begins here, which the caller reads, then pass its end.
+        """
         self.at += 1
         while self.next() != end:
             yield
@@ -131,12 +142,11 @@ class Json:
         if self.next():
             raise self._wrong("not JSON (a second value)")
 
-    def whole(self) -> Iterator[tuple[tuple[str, ...], Any]]:
+    def whole(self) -> Iterator[tuple[Keys, Any]]:
         """Yield the next value, or the elements of a list, as pieces() yields those that it does not enter."""
         yield from self.pieces([()]) if self.next() == "[" else [((), self.value())]
 
-    def pieces(self, inside: Collection[tuple[str, ...]],
-               keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    def pieces(self, inside: Collection[Keys], keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
         """Yield (keys, value) of all that the next value holds: of a list or object inside, each of its elements.
 
         Objects are entered where they are inside or hold what is; all other values come whole. The elements of a list
@@ -148,7 +158,7 @@ class Json:
         if mark == "[" and keys in inside:
             for _ in self._elements("]"):
                 yield keys, self.value()
-        elif mark == "{" and any(path[:len(keys)] == keys for path in inside):
+        elif mark == "{" and any(entered[:len(keys)] == keys for entered in inside):
             names = set[str]()
             for _ in self._elements("}"):
                 name = str(self.value())

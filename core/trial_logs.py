@@ -25,8 +25,8 @@ from core.files import STRICT, RunError, decode, json_reason, parse_json, read_b
 from core.kinds import HEAD, describe
 from core.texts import unpacked
 from core.trials import (
-    LARGEST, MEASURES, SIDES, ComparedCase, Measures, Pair, Score, Side, Trial, kept_text, listed, note_of,
-    score_places, seed_note, seed_order)
+    LARGEST, MEASURES, SIDES, ComparedCase, Fields, Measures, Note, Pair, Score, ScoreRange, Side, Trial, amount,
+    kept_text, listed, note_of, score_places, seed_note, seed_order)
 from harness import SYSTEM_FIELDS
 
 INPUTS = ("input", "input_sha256")
@@ -51,14 +51,14 @@ class Row(NamedTuple):
     id: str
     id_is_number: bool
     config: str
-    facts: dict[str, Any]  # what it states of its case, not of its trial: cluster, tags, input, input_sha256
+    facts: Fields  # what it states of its case, not of its trial: cluster, tags, input, input_sha256
     trial: Trial
 
 
 class Reading(NamedTuple):
     """How trial logs are read."""
 
-    score_range: tuple[Score, Score] = (0, 1)
+    score_range: ScoreRange = (0, 1)
     skip_broken: bool = False  # leave out the lines that cannot be read, and list them in a note
     ignore_input: bool = False  # let the inputs of a case differ
 
@@ -69,7 +69,7 @@ DEFAULT_READING = Reading()
 # === One row ===
 
 
-def check_row(row: object, where: str, score_range: tuple[Score, Score] = (0, 1)) -> Row:
+def check_row(row: object, where: str, score_range: ScoreRange = (0, 1)) -> Row:
     """Return a row of a trial log, its values in one form; raise RunError, naming where, if it breaks a rule.
 
     >>> check_row({"task_id": 7, "seed": "0", "config": "A", "score": 0.1}, "log:1").trial.score
@@ -86,7 +86,7 @@ def check_row(row: object, where: str, score_range: tuple[Score, Score] = (0, 1)
         raise RunError(f"{where}: nested too deeply; write flatter values") from None
 
 
-def _row(row: object, score_range: tuple[Score, Score]) -> Row:
+def _row(row: object, score_range: ScoreRange) -> Row:
     if not isinstance(row, dict):
         raise RunError(f"{row!r:.60} is not an object; write one a line, a line a trial")
     numbered = type(row.get("task_id")) is int
@@ -104,13 +104,12 @@ def _row(row: object, score_range: tuple[Score, Score]) -> Row:
     return Row(task_id, numbered, config, stated, trial)
 
 
-def _name(row: dict[str, Any], field: str) -> str:
+def _name(row: Fields, field: str) -> str:
     """Return the text of a field that every row has, exactly."""
     value = row.get(field)
-    text = _text(value, field) if isinstance(value, str) else ""
-    if not text:
+    if not isinstance(value, str) or not value.strip():
         raise RunError(f"{field} {value!r:.60} is no name; name the case and the system, as convert.py table does")
-    return text
+    return _text(value, field)
 
 
 def _text(value: object, what: str) -> str:
@@ -141,13 +140,12 @@ def _reason(error: object) -> str | None:
     return (text if len(text) <= REASON_LENGTH else text[:REASON_LENGTH].rstrip() + "…") or None
 
 
-def _exact(value: int | float, places: int | None = None) -> Score:
-    exact = Fraction(repr(value) if isinstance(value, float) else value)  # the decimal as it was written: 0.1, a tenth
-    if places is not None:
-        exact = round(exact, places)
-        simple = exact.limit_denominator(LARGEST_DENOMINATOR)
-        exact = simple if round(simple, places) == exact else exact
-    return exact.numerator if exact.denominator == 1 else exact
+def _exact(value: int | float) -> Fraction:
+    return Fraction(repr(value) if isinstance(value, float) else value)  # the decimal as it was written: 0.1, a tenth
+
+
+def _as_score(number: Fraction) -> Score:
+    return number.numerator if number.denominator == 1 else number
 
 
 def score_bound(text: str) -> Score:
@@ -156,13 +154,13 @@ def score_bound(text: str) -> Score:
     >>> score_bound("0.5"), score_bound("-1")
     (Fraction(1, 2), -1)
     """
-    bound = _exact(float(text))
+    bound = _as_score(_exact(float(text)))
     if not -LARGEST <= bound <= LARGEST:
         raise ValueError(f"{text} is beyond 1e100")
     return bound
 
 
-def _score(value: object, score_range: tuple[Score, Score]) -> Score | None:
+def _score(value: object, score_range: ScoreRange) -> Score | None:
     if value is None:
         return None
     if not isinstance(value, (int, float)):
@@ -174,8 +172,12 @@ def _score(value: object, score_range: tuple[Score, Score]) -> Score | None:
 def _in_range(value: int | float, low: Score, high: Score) -> Score:
     """Return a score read to nine digits of its range; raise RunError where it lies outside."""
     places = score_places(low, high)
-    score = _exact(value, places)
-    score = next((end for end in (low, high) if score == round(end, places)), score)
+    rounded = round(_exact(value), places)
+    simple = rounded.limit_denominator(LARGEST_DENOMINATOR)
+    score = _as_score(simple if round(simple, places) == rounded else rounded)
+    for end in (low, high):
+        if score == round(end, places):  # an end may have more digits
+            score = end
     if not low <= score <= high:
         raise RunError(f"score {value!r:.60} is outside [{low}, {high}]; correct the line, or say what a score can be "
                        "with --score-range LOW HIGH")
@@ -191,11 +193,10 @@ def _seed(seed: object) -> int | str | None:
 
 
 def _measure(value: Any, name: str) -> float | None:
-    if value is None:
-        return None
-    if type(value) not in (int, float) or abs(value) > LARGEST:
+    measure = amount(value)
+    if measure is None and value is not None:
         raise RunError(f"{name} {value!r:.60} is not a number up to 1e100; write one, or null for not measured")
-    return float(value)
+    return measure
 
 
 def _tags(tags: object) -> tuple[tuple[str, str], ...] | None:
@@ -204,15 +205,18 @@ def _tags(tags: object) -> tuple[tuple[str, str], ...] | None:
         return None
     if not isinstance(tags, dict):
         raise RunError(f'tags {tags!r:.60} is not an object; write {{"tag": "value"}}')
-    all_text = set(map(type, tags.values())) <= {str, type(None)}  # 1 and true would be one key of the cache
-    return (_tag_pairs if all_text else _tag_pairs.__wrapped__)(tuple(tags.items()))
+    all_text = set(map(type, tags.values())) <= {str, type(None)}
+    pairs_of = _tag_pairs if all_text else _tag_pairs.__wrapped__  # 1 and true would be one key of its cache
+    return pairs_of(tuple(tags.items()))
 
 
 @functools.lru_cache(maxsize=4096)  # the rows of a case repeat its tags
 def _tag_pairs(tags: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, str], ...]:
-    pairs = {(_text(tag, "tag").strip(), _text(value, "tag value").strip()) for tag, values in tags
-             for value in (values if isinstance(values, list) else [values])}
-    return tuple(sorted((tag, value) for tag, value in pairs if tag and value))
+    pairs = set[tuple[str, str]]()
+    for tag, values in tags:
+        for value in values if isinstance(values, list) else [values]:
+            pairs.add((_text(tag, "tag").strip(), _text(value, "tag value").strip()))
+    return tuple(sorted(pair for pair in pairs if all(pair)))
 
 
 # === Rows among themselves ===
@@ -345,7 +349,7 @@ class _Rows:
             log = {"name": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
             self.logs[sides[config]].append(log)
 
-    def notes(self) -> list[dict[str, str]]:
+    def notes(self) -> list[Note]:
         """Return what was decided in reading; broken lines are taken as left out."""
         kinds = {(case_id, is_number) for _, case_id, is_number in self.known.kinds}
         both = sorted(case_id for case_id, is_number in kinds if is_number and (case_id, False) in kinds)

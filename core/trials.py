@@ -24,7 +24,10 @@ import harness
 from harness import SYSTEM_FIELDS, CaseSet
 
 Score = int | Fraction
+ScoreRange = tuple[Score, Score]  # the lowest and the highest score there can be
 Cases = tuple[int, ...]  # some cases of a Pair, by their place in it, ascending
+Fields = dict[str, Any]  # an object of a JSON file
+Note = dict[str, str]  # {"code", "message", "advice"}: what was decided in reading
 
 SIDES = ("baseline", "candidate")
 ABSENT = "missing"  # the reason of the trial that stands for a case without any
@@ -64,7 +67,7 @@ class ComparedCase(NamedTuple):
 
 
 class Side(NamedTuple):
-    description: dict[str, Any]  # name, version, mode, model, prompt, tools, index
+    description: Fields  # name, version, mode, model, prompt, tools, index
     trials: list[list[Trial]]  # a list a case, in the order of Pair.cases; trials ascending
     logs: list[dict[str, str]]  # {"name", "sha256"}
 
@@ -73,10 +76,10 @@ class Pair(NamedTuple):
     cases: list[ComparedCase]
     baseline: Side
     candidate: Side
-    score_range: tuple[Score, Score]
+    score_range: ScoreRange
     case_set: dict[str, str]  # {"name", "sha256"}
-    notes: list[dict[str, str]]  # {"code", "message", "advice"}: what was decided in reading
-    manifests: Sequence[dict[str, Any]] = ()  # of run records
+    notes: list[Note]
+    manifests: Sequence[Fields] = ()  # of run records
     other_load: str | None = None  # why the two runs' latencies do not compare
 
     @property
@@ -116,6 +119,11 @@ def shown_places(low: Score, high: Score) -> int:
     return max(4, score_places(low, high) - 5)
 
 
+def amount(value: Any) -> float | None:
+    """Return a measure; None for what is no number, or beyond LARGEST."""
+    return float(value) if type(value) in (int, float) and abs(value) <= LARGEST else None
+
+
 # === Texts ===
 
 
@@ -150,12 +158,12 @@ def seed_order(seed: int | str | None) -> tuple[bool, Any]:
     return not isinstance(seed, int), "" if seed is None else seed
 
 
-def note_of(code: str, message: str, which: str, advice: str) -> list[dict[str, str]]:
+def note_of(code: str, message: str, which: str, advice: str) -> list[Note]:
     """Return a list of one note, which says what its message is true of; an empty list where that is nothing."""
     return [{"code": code, "message": f"{message}: {which}", "advice": advice}] if which else []
 
 
-def seed_note(sides: Sequence[Side]) -> list[dict[str, str]]:
+def seed_note(sides: Sequence[Side]) -> list[Note]:
     """Return a note on how many trials have no seed."""
     seeds = Counter(trial.seed for side in sides for trials in side.trials for trial in trials)
     return note_of("no_seeds", "trials without a seed, which pair by their place within the case",
@@ -168,14 +176,14 @@ def seed_note(sides: Sequence[Side]) -> list[dict[str, str]]:
 class _Run(NamedTuple):
     """What a comparison takes from a run record."""
 
-    manifest: dict[str, Any]
+    manifest: Fields
     side: Side
     token_s: float | None  # seconds a token, where the server says how long it computed
     served: list[str]  # models and fingerprints that the server says answered, sorted
     hosts: set[str]  # that its trials name
 
 
-def from_records(records: Iterable[dict[str, Any]], case_set: CaseSet, names: Sequence[str] = SIDES) -> Pair:
+def from_records(records: Iterable[Fields], case_set: CaseSet, names: Sequence[str] = SIDES) -> Pair:
     """Return two run records, baseline first, as a Pair: pass is 1, fail 0, incomplete unscored.
 
     Cases are those of the runs' splits in the case file's order, trials ascending; a case's source is its tag `source`.
@@ -207,7 +215,7 @@ def _compared(case: harness.Case) -> ComparedCase:
     return ComparedCase(case.id, source, tuple(sorted(tags.items())), case.input, case.expected)
 
 
-def _run(record: dict[str, Any], manifest: dict[str, Any], name: str, case_set: CaseSet) -> _Run:
+def _run(record: Fields, manifest: Fields, name: str, case_set: CaseSet) -> _Run:
     """Return the run of a record, once its rows are known to be sound."""
     cases: dict[str, dict[int, Trial]] = {case.id: {} for case in case_set.of(manifest["splits"])}
     shared, served, hosts = dict[Any, Any](), set[str](), set[str]()
@@ -216,7 +224,7 @@ def _run(record: dict[str, Any], manifest: dict[str, Any], name: str, case_set: 
         cases[row["case_id"]][row["trial"]] = _record_trial(row, shared)
         served.add(served_by(row))
         hosts.add(_host(row["metadata"].get("server")))
-        nanoseconds, tokens = map(_amount, harness.computed(row))
+        nanoseconds, tokens = map(amount, harness.computed(row))
         if nanoseconds and tokens:
             total_ns += nanoseconds
             total_tokens += tokens
@@ -233,18 +241,18 @@ def _host(server: object) -> str:
     return str(server or "").rpartition(":")[0]
 
 
-def _record_trial(row: dict[str, Any], shared: dict[Any, Any]) -> Trial:
+def _record_trial(row: Fields, shared: dict[Any, Any]) -> Trial:
     """Return the trial of a row. Equal values are many: one object in shared, {value: value}, stands for all of them."""
     seed, output, explanation = (
         shared.setdefault(value, value) for value in (row.get("seed"), kept_text(row.get("output")), _explanation(row)))
     score, reason = SCORES[row["verdict"]], None
     if score is None:
         reason = row["error"]["type"] if "error" in row else "UngradableOutput"
-    measures = Measures(**{name: _amount(value) for name, value in harness.measures(row).items()})
+    measures = Measures(**{name: amount(value) for name, value in harness.measures(row).items()})
     return Trial(seed, score, reason, output, measures, row.get("at"), explanation)
 
 
-def _explanation(row: dict[str, Any]) -> str:
+def _explanation(row: Fields) -> str:
     """Return what the graders said of a trial; without an answer to grade, why, and the reply that came instead."""
     if row["graders"]:
         return ", ".join(f"{name} {'passes' if passes else 'fails'}" for name, passes in row["graders"].items())
@@ -253,11 +261,7 @@ def _explanation(row: dict[str, Any]) -> str:
     return "\n".join(text for text in (message, reply) if text is not None)
 
 
-def _amount(value: Any) -> float | None:
-    return float(value) if type(value) in (int, float) and abs(value) <= LARGEST else None
-
-
-def _recording(manifest: dict[str, Any]) -> dict[str, Any]:
+def _recording(manifest: Fields) -> Fields:
     """Return what a manifest says of the recording, as far as it does: servers, workers, extended."""
     servers = [shard["server"] for shard in manifest.get("shards") or [manifest]
                if isinstance(shard.get("server"), dict)]
@@ -274,7 +278,7 @@ def _servers(run: _Run) -> list[str]:
     return sorted([*unstated, *(f"{host} {version}".strip() for host, version in stated)])
 
 
-def _record_notes(runs: Sequence[_Run]) -> list[dict[str, str]]:
+def _record_notes(runs: Sequence[_Run]) -> list[Note]:
     """Return notes on what the recordings have not alike: servers, models that answered, trials added later."""
     servers, served = [_servers(run) for run in runs], [run.served for run in runs]
     models = [run.manifest["system"].get("model") for run in runs]
@@ -397,7 +401,7 @@ def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> list[str]:
     return gaps
 
 
-def uneven_trials(pair: Pair) -> list[dict[str, Any]]:
+def uneven_trials(pair: Pair) -> list[Fields]:
     """Return {"case_id", "baseline", "candidate"}, counts of trials, of each case that has not the most common count.
 
     Empty where every case has the same number of trials on both sides.
@@ -460,7 +464,7 @@ def repeats(values: Collection[Collection[str]]) -> bool:
     return len(counts) <= MOST_VALUES and 2 * shared >= len(values)
 
 
-def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str], Cases], list[dict[str, str]]]:
+def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str], Cases], list[Note]]:
     """Return the cases of each slice, {(tag, value): cases}, sorted by tag and value, and a note.
 
     Slices are made of the tags chosen, else of those whose values repeat; the note names the others. Raises RunError

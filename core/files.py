@@ -216,7 +216,7 @@ def _why_not_written(target: int | str, kind: str, inputs: Sequence[str], manife
 
 
 def _kind_to_replace(path: str, kind: str, manifest: Any) -> str:
-    """Return of what kind a file is that an output would replace: that of the output where it is empty, "" if unknown."""
+    """Return of what kind a file is that an output would replace: that of the output if it is empty, "" if unknown."""
     data = read_bytes(path)
     if not data or kind in _REPORTS and re.fullmatch(_REPORTS[kind], data, re.DOTALL):
         return kind

@@ -232,8 +232,8 @@ class Known:
     def __init__(self, ignore_input: bool = False):
         self.ignored = INPUTS if ignore_input else ()
         self.places: dict[tuple[str, str, int | str | None], str] = {}  # by side, case id and seed
-        self.kinds: dict[tuple[str, str, bool], str] = {}  # by side, case id and whether it is a number: a first place
-        self.facts: dict[tuple[str, str], tuple[Any, str]] = {}  # by case id and field: a statement, and its place
+        self.kinds: dict[tuple[str, str, bool], str] = {}  # by side, case id, whether that is a number: the first
+        self.facts: dict[tuple[str, str], tuple[Any, str]] = {}  # by case id and field: the first, and its place
 
     def check(self, side: str, row: Row, where: str) -> None:
         """Raise RowTwice for a row of a side that is there, RunError for one that contradicts another of its case.
@@ -241,18 +241,16 @@ class Known:
         Where is how an error names the row. Ids 1 and "1" on one side contradict each other.
         """
         seed = row.trial.seed
-        place = self.places.get((side, row.id, seed))
-        if place:
+        if place := self.places.get((side, row.id, seed)):
             raise RowTwice(f"{where}: config {row.config!r:.60}, task_id {row.id!r:.60}, seed {seed!r:.60} is "
                            f"already at {place}; keep one of the two, or number the trials of a case in seed")
-        place = self.kinds.get((side, row.id, not row.id_is_number))
-        if place:
+        if place := self.kinds.get((side, row.id, not row.id_is_number)):
             raise RunError(f"{where}: of task_id {row.id!r:.60} here and at {place} one is a number and one is text; "
                            "write one case one way, and give two cases two names")
         for field, fact in row.facts.items():
-            other, place = self.facts.get((row.id, field), (fact, ""))
-            if fact != other and field not in self.ignored:
-                here, there = _told_apart(fact, other)
+            first_fact, place = self.facts.get((row.id, field), (fact, ""))
+            if fact != first_fact and field not in self.ignored:
+                here, there = _told_apart(fact, first_fact)
                 raise RunError(f"{where}: case {row.id!r:.60} has {field} {here} here and {there} at {place}; give all "
                                f"rows of a case the same, and two cases two names{OTHERWISE.get(field, '')}")
 
@@ -272,9 +270,9 @@ class Known:
 def _told_apart(*facts: Any) -> list[str]:
     """Return two facts from shortly before they differ, in ASCII where nobody could see the difference."""
     texts = [fact if isinstance(fact, str) else ", ".join(map("=".join, fact)) or "no tags" for fact in facts]
-    pairs = enumerate(zip(*texts, strict=False))
-    start = max(0, next((i for i, (here, there) in pairs if here != there), min(map(len, texts))) - 20)
-    written = ascii if len(set(map(_looks, texts))) == 1 else repr
+    alike = sum(1 for _ in itertools.takewhile(lambda chars: chars[0] == chars[1], zip(*texts, strict=False)))
+    start = max(0, alike - 20)
+    written = repr if len(set(map(_looks, texts))) > 1 else ascii
     return [("…" if start else "") + written(text[start:start + 40]) for text in texts]
 
 
@@ -318,7 +316,7 @@ class _Rows:
 
     def __init__(self, how: Reading):
         self.how, self.known = how, Known(how.ignore_input)
-        self.trials: dict[str, dict[str, list[Trial]]] = {side: {} for side in SIDES}
+        self.trials: dict[str, dict[str, list[Trial]]] = {side: {} for side in SIDES}  # by side and case id
         self.logs: dict[str, list[dict[str, str]]] = {side: [] for side in SIDES}
         self.configs = set[str]()  # of all files
         self.broken: list[tuple[str, str]] = []
@@ -326,13 +324,13 @@ class _Rows:
 
     def read(self, path: str, sides: dict[str, str]) -> None:
         """Take in the rows of a file: those of some configs, each named with its side."""
-        data = read_bytes(path)
-        held = unpacked(data, path)
-        kind = describe(held, path)[0]
+        packed = read_bytes(path)
+        data = unpacked(packed, path)
+        kind = describe(data, path)[0]
         if kind not in ("a plain trial log", "JSON of another kind", "a table", ""):
-            raise refusal(path, "a plain trial log", data=held)
+            raise refusal(path, "a plain trial log", data=data)
         configs = set[str]()
-        for where, value in read_lines(held, path, self.broken):
+        for where, value in read_lines(data, path, self.broken):
             self.whole += 1
             config = value.get("config") if isinstance(value, dict) else None
             if isinstance(config, str) and config.strip():
@@ -340,19 +338,29 @@ class _Rows:
                 if config not in sides:
                     continue
             row = check_row(value, where, self.how.score_range)
-            self.known.add(sides[row.config], row, where, where)
-            self.trials[sides[row.config]].setdefault(row.id, []).append(row.trial)
-        if kind == "a table" and not configs:  # or else a line that is none is but broken
-            raise refusal(path, "a plain trial log", data=held)
+            side = sides[row.config]
+            self.known.add(side, row, where, where)
+            self.trials[side].setdefault(row.id, []).append(row.trial)
+        if kind == "a table" and not configs:  # with a row, the first line is but broken
+            raise refusal(path, "a plain trial log", data=data)
         self.configs |= configs
         for config in configs & sides.keys():
-            log = {"name": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
+            log = {"name": os.path.basename(path), "sha256": hashlib.sha256(packed).hexdigest()}
             self.logs[sides[config]].append(log)
+
+    def side(self, side: str, config: str, cases: Sequence[ComparedCase]) -> Side:
+        """Return what was read of a side; raise RunError where that is nothing."""
+        if not self.trials[side]:
+            raise RunError(f"no row of the {side} {config!r:.60} in its files; give the one with it as --trials {side}="
+                           f"FILE, or name one of these configs: {listed(sorted(self.configs), 20) or 'none'}")
+        trials = [sorted(self.trials[side].get(case.id, []), key=lambda trial: seed_order(trial.seed))
+                  for case in cases]
+        return Side(dict.fromkeys(SYSTEM_FIELDS) | {"name": config, "mode": "recorded"}, trials, self.logs[side])
 
     def notes(self) -> list[Note]:
         """Return what was decided in reading; broken lines are taken as left out."""
-        kinds = {(case_id, is_number) for _, case_id, is_number in self.known.kinds}
-        both = sorted(case_id for case_id, is_number in kinds if is_number and (case_id, False) in kinds)
+        ids = {(case_id, is_number) for _, case_id, is_number in self.known.kinds}
+        both_ways = sorted(case_id for case_id, is_number in ids if is_number and (case_id, False) in ids)
         return [
             *note_of("broken_lines", "lines that could not be read were left out",
                      listed([f"{os.path.basename(where)}: {why}" for where, why in self.broken], 20),
@@ -360,7 +368,7 @@ class _Rows:
             *note_of("inputs_ignored", "cases were paired by their ids, whatever their inputs",
                      "--ignore-input" if self.how.ignore_input else "",
                      "see that the ids name the same cases: swapped ones pass unseen"),
-            *note_of("ids_as_text", "ids are numbers on one side and text on the other", listed(both),
+            *note_of("ids_as_text", "ids are numbers on one side and text on the other", listed(both_ways),
                      "they pair by their digits; see that they name the same cases"),
             *note_of("look_alike_ids", "ids or inputs that differ in nothing that can be seen",
                      listed(self._look_alikes()), "write one case one way")]
@@ -369,9 +377,13 @@ class _Rows:
         """Return pairs of ids, and of inputs of cases that one side lacks, which look the same."""
         baseline, candidate = (self.trials[side].keys() for side in SIDES)
         inputs = {self.known.fact(case_id, "input") or "" for case_id in baseline ^ candidate}
-        return [" and ".join(_told_apart(one, other)) for texts in (baseline | candidate, inputs)
-                for one, other in itertools.pairwise(sorted(texts, key=lambda text: (_looks(text), text)))
-                if _looks(one) == _looks(other)]
+        pairs = list[str]()
+        for texts in (baseline | candidate, inputs):
+            by_looks = sorted((_looks(text), text) for text in texts)
+            for (looks, text), (next_looks, next_text) in itertools.pairwise(by_looks):
+                if looks == next_looks:
+                    pairs.append(" and ".join(_told_apart(text, next_text)))
+        return pairs
 
 
 def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, candidate: str,
@@ -383,28 +395,21 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
     with file and line, for a line that cannot be read (with skip_broken a note lists it), a row that breaks a rule, a
     config that is not there.
     """
-    if baseline == candidate and None in [only for only, _ in paths]:
+    if baseline == candidate and None in [side for side, _ in paths]:
         raise RunError(f"baseline and candidate are both {baseline!r:.60}; name two configs, or give a file for each "
                        "(baseline=FILE and candidate=FILE)")
-    names = dict(zip(SIDES, (baseline, candidate), strict=True))
-    rows, sides = _Rows(how), list[Side]()
-    for only, path in paths:
-        rows.read(path, {names[side]: side for side in SIDES if only in (None, side)})
+    configs = dict(zip(SIDES, (baseline, candidate), strict=True))
+    rows = _Rows(how)
+    for only_side, path in paths:
+        rows.read(path, {config: side for side, config in configs.items() if only_side in (None, side)})
     if rows.broken and not how.skip_broken:
         raise RunError(f"{': '.join(rows.broken[0])} (broken lines: {len(rows.broken)}, whole rows: {rows.whole}); "
                        "repair the file, compare the whole rows with --skip-broken-lines, or make rows of JSON over "
                        "several lines with convert.py table")
-    cases = [ComparedCase(case_id, rows.known.fact(case_id, "cluster"), rows.known.fact(case_id, "tags") or (),
-                          rows.known.fact(case_id, "input"))
-             for case_id in sorted(set[str]().union(*rows.trials.values()))]
-    for side, name in names.items():
-        if not rows.trials[side]:
-            raise RunError(f"no row of the {side} {name!r:.60} in its files; give the one with it as --trials {side}="
-                           f"FILE, or name one of these configs: {listed(sorted(rows.configs), 20) or 'none'}")
-        trials = [sorted(rows.trials[side].get(case.id, []), key=lambda trial: seed_order(trial.seed))
-                  for case in cases]
-        described = dict.fromkeys(SYSTEM_FIELDS) | {"name": name, "mode": "recorded"}
-        sides.append(Side(described, trials, rows.logs[side]))
+    fact, case_ids = rows.known.fact, set[str]().union(*rows.trials.values())
+    cases = [ComparedCase(case_id, fact(case_id, "cluster"), fact(case_id, "tags") or (), fact(case_id, "input"))
+             for case_id in sorted(case_ids)]
+    sides = [rows.side(side, config, cases) for side, config in configs.items()]
     # There is no case file: its name is that of the logs, its identity that of what they say of the cases.
     identity = json.dumps([case[:3] for case in cases], separators=(",", ":")).encode()
     case_set = {"name": " + ".join(dict.fromkeys(os.path.basename(path) for _, path in paths)),

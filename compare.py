@@ -27,10 +27,10 @@ import gc
 import json
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from core import decide, files, logs, trial_logs, trials
 import harness
+from core.decide import Record
 from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
 from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options
@@ -39,8 +39,8 @@ from core.trials import Pair
 OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
 
 
-def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: harness.CaseSet,
-            options: Options = DEFAULT_OPTIONS, names: Sequence[str] = trials.SIDES) -> dict[str, Any]:
+def compare(baseline: Record, candidate: Record, case_set: harness.CaseSet,
+            options: Options = DEFAULT_OPTIONS, names: Sequence[str] = trials.SIDES) -> Record:
     """Return the comparison of two run records; raise RunError, by name and value, unless they were measured alike."""
     return compare_pair(trials.from_records((baseline, candidate), case_set, names), options)
 
@@ -48,39 +48,43 @@ def compare(baseline: dict[str, Any], candidate: dict[str, Any], case_set: harne
 # === Formatting ===
 
 
-def format_json(comparison: dict[str, Any]) -> str:
+def format_json(comparison: Record) -> str:
     """Return a comparison as the text of its file."""
     return json.dumps(comparison, indent=2, allow_nan=False) + "\n"
 
 
-def _places(comparison: dict[str, Any]) -> int:
+def _places(comparison: Record) -> int:
     low, high = (Fraction(str(end)) for end in comparison["score_range"])  # 0.01, not the binary float beside it
     return trials.shown_places(low, high)
 
 
-def format_line(comparison: dict[str, Any]) -> str:
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def format_line(comparison: Record) -> str:
     """Return the comparison in one line: the difference, its interval by case, the cases by direction."""
     overall, places = comparison["overall"], _places(comparison)
     change, low, high = (f"{value:+.{places}f}" for value in (overall["difference"], *overall["interval_95"]))
-    cases = "1 case" if overall["cases"] == 1 else f"{overall['cases']} cases"
-    return (f"difference {change} (95% interval {low} to {high}) over {cases}; better {overall['better']}, "
-            f"worse {overall['worse']}, same {overall['same']}")
+    return (f"difference {change} (95% interval {low} to {high}) over {_counted(overall['cases'], 'case')}; "
+            f"better {overall['better']}, worse {overall['worse']}, same {overall['same']}")
 
 
-def verdict_lines(comparison: dict[str, Any]) -> list[str]:
+def verdict_lines(comparison: Record) -> list[str]:
     """Return the verdict in a line, and where there is a gate whether it is met, and why not, in another."""
     decision, places = comparison["decision"], _places(comparison)
-    unit, ends = decision["unit"], decision["interval"]
+    ends = decision["interval"]
     span = " to ".join(f"{end:+.{places}f}" for end in ends) if ends else "no interval"
-    counted = f"1 {unit}" if decision["groups"] == 1 else f"{decision['groups']} {unit}s"
-    verdict = f"verdict: {decision['verdict']}; by {unit} {span} ({counted})"
+    counted = _counted(decision["groups"], decision["unit"])
+    verdict = f"verdict: {decision['verdict']}; by {decision['unit']} {span} ({counted})"
     if decision["gate_met"] is None:
-        why = decision["reason"] and (decision["margin"] or not ends)
-        return [f"{verdict}; {decision['reason']}" if why else verdict]
-    asked = [decision["gate"], "must pass" if comparison["must_pass"] else None]
+        tells_more = decision["reason"] and (decision["margin"] or not ends)
+        return [f"{verdict}; {decision['reason']}" if tells_more else verdict]
+    gate = " and ".join(filter(None, (decision["gate"], "must pass" if comparison["must_pass"] else None)))
+    if decision["gate_met"]:
+        return [verdict, f"gate: {gate}, met"]
     unsure = "" if decision["gate_contradicted"] else ", the data cannot tell"
-    return [verdict, f"gate: {' and '.join(filter(None, asked))}, " + (
-        "met" if decision["gate_met"] else f"not met{unsure}: {decision['gate_reason']}")]
+    return [verdict, f"gate: {gate}, not met{unsure}: {decision['gate_reason']}"]
 
 
 # === Command line ===
@@ -98,20 +102,20 @@ def trial_log(text: str) -> tuple[str | None, str]:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "compare.py")
-    what = parser.add_argument_group("what is compared")
-    what.add_argument("baseline", metavar="BASELINE", help="run record, log or shards (a,b), or a config")
-    what.add_argument("candidate", metavar="CANDIDATE", help="the same of the candidate")
-    which = what.add_mutually_exclusive_group(required=True)
-    which.add_argument("--cases", metavar="FILE", help="case set of the run records or logs")
-    which.add_argument("--trials", action="append", type=trial_log, metavar="[SIDE=]FILE",
+    runs = parser.add_argument_group("what is compared")
+    runs.add_argument("baseline", metavar="BASELINE", help="run record, log or shards (a,b), or a config")
+    runs.add_argument("candidate", metavar="CANDIDATE", help="the same of the candidate")
+    source = runs.add_mutually_exclusive_group(required=True)
+    source.add_argument("--cases", metavar="FILE", help="case set of the run records or logs")
+    source.add_argument("--trials", action="append", type=trial_log, metavar="[SIDE=]FILE",
                        help="trial log, of one side or both; repeatable")
-    what.add_argument("--task", metavar="MODULE", help="refuse runs that another task graded")
-    what.add_argument("--score-range", nargs=2, metavar=("LOW", "HIGH"), help="of trial logs (default: 0 1)")
-    what.add_argument("--missing", choices=CHOICES["missing"], metavar="POLICY",
+    runs.add_argument("--task", metavar="MODULE", help="refuse runs that another task graded")
+    runs.add_argument("--score-range", nargs=2, metavar=("LOW", "HIGH"), help="of trial logs (default: 0 1)")
+    runs.add_argument("--missing", choices=CHOICES["missing"], metavar="POLICY",
                       help="unscored trials: refuse (default), drop or zero")
-    what.add_argument("--skip-broken-lines", action="store_true", help="leave them out of a trial log, and list them")
-    what.add_argument("--ignore-input", action="store_true", help="pair by task_id though inputs differ")
-    what.add_argument("--tag", action="append", dest="tags", metavar="NAME", help="slice by this tag only; repeatable")
+    runs.add_argument("--skip-broken-lines", action="store_true", help="leave them out of a trial log, and list them")
+    runs.add_argument("--ignore-input", action="store_true", help="pair by task_id though inputs differ")
+    runs.add_argument("--tag", action="append", dest="tags", metavar="NAME", help="slice by this tag only; repeatable")
     decision = parser.add_argument_group("the decision; declare it before you look")
     decision.add_argument("--min-gain", metavar="G", help="gain worth shipping, in score units (0)")
     decision.add_argument("--margin", metavar="M", help="loss tolerated, in score units (none)")
@@ -146,7 +150,7 @@ def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> Pair:
     return pair
 
 
-def write_reports(args: argparse.Namespace, comparison: dict[str, Any], pair: Pair) -> None:
+def write_reports(args: argparse.Namespace, comparison: Record, pair: Pair) -> None:
     """Write what --table, --markdown and --html ask for."""
     from views import page, text, words  # only here: a plain comparison starts faster without them
 
@@ -170,7 +174,7 @@ def check(args: argparse.Namespace) -> int:
                              f"{COMPARISON_VERSION!r}; check it with the version that made it")
     try:
         options = parse_options(saved["options"])
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.check}: options: {error}; make it again with compare.py --out") from None
     fresh = json.loads(format_json(compare_pair(read_pair(args, options.reading), options)))
     for place, was, now in logs.differences(saved | {"tool_version": fresh["tool_version"]}, fresh):
@@ -183,7 +187,7 @@ def check(args: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     args = parser.parse_args(argv)
-    given = {name: getattr(args, name) for name in DEFAULTS if getattr(args, name) not in (None, False)}
+    given = {name: value for name, value in vars(args).items() if name in DEFAULTS and value not in (None, False)}
     if args.trials and args.task is not None:
         parser.error("--task says what graded run records; leave it out with --trials")
     for name in OF_TRIAL_LOGS:
@@ -211,11 +215,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.table or args.markdown or args.html:
         write_reports(args, comparison, pair)
     sys.stdout.flush()  # the result comes before the warnings about it
-    shown = [] if args.table else comparison["warnings"]  # a table holds them
-    for line in (*verdict_lines(comparison), *(f"warning: {row['message']}; {row['advice']}" for row in shown)):
+    for line in verdict_lines(comparison):
         files.print_stderr(line)
-    decision = comparison["decision"]
-    return 0 if decision["gate_met"] is not False else 3 if decision["gate_contradicted"] else 4
+    for warning in [] if args.table else comparison["warnings"]:  # a table holds them
+        files.print_stderr(f"warning: {warning['message']}; {warning['advice']}")
+    if comparison["decision"]["gate_met"] is not False:
+        return 0
+    return 3 if comparison["decision"]["gate_contradicted"] else 4
 
 
 if __name__ == "__main__":

@@ -168,9 +168,8 @@ _REPORTS = {"a page": rb"<!doctype html>\n<html lang=.*\n<footer><p>Made by repo
 
 def stream_of(path: str) -> int | None:
     """Return the number of the stream that /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N names, or None."""
-    named = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}.get(path, path)
-    match = re.fullmatch("(?:/dev|/proc/self)/fd/([0-9]+)", named)
-    return int(match[1]) if match else None
+    match = re.fullmatch("(?:/dev|/proc/self)/fd/([0-9]+)", path)
+    return int(match[1]) if match else {"/dev/stdout": 1, "/dev/stderr": 2}.get(path)
 
 
 def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[str] = (), manifest: Any = None) -> None:

@@ -16,17 +16,16 @@ from collections.abc import Collection
 HEAD = 1 << 16  # bytes that tell what a file is
 OURS = ("a log", "a run record", "a comparison", "a case set", "a plain trial log", "JSON of another kind", "")
 
-# What a file is by keys of its outermost object, the first in a list or on a line.
+PROMPTFOO = "read it with python3 convert.py promptfoo {path} > trials.jsonl"
+# What a file is by keys of its outermost object, the first in a list or on a line: keys, what it is, what reads it.
 KNOWN_KEYS = (
     ("task_id config", "a plain trial log",
      "python3 compare.py CONFIG CONFIG --trials {path} compares two of its runs"),
     ("log_version", "a log", "python3 harness.py replay {path} --cases CASES.json --out RUN.json makes its run record"),
     ("manifest", "a run record", "python3 compare.py compares it with another, given --cases"),
     ("comparison_version", "a comparison", "python3 report.py {path} shows it"),
-    ("testIdx promptIdx", "an output file of promptfoo, a result a line",
-     "read it with python3 convert.py promptfoo {path} > trials.jsonl"),
-    ("results evalId", "an output file of promptfoo",
-     "read it with python3 convert.py promptfoo {path} > trials.jsonl"),
+    ("testIdx promptIdx", "an output file of promptfoo, a result a line", PROMPTFOO),
+    ("results evalId", "an output file of promptfoo", PROMPTFOO),
     ("eval status", "a log of Inspect", "read it with python3 convert.py inspect {path} > trials.jsonl"),
     ("eval_set_id tasks", "Inspect's list of a set of logs", "give the .eval files beside it to convert.py inspect"),
     ("doc_id", "samples of lm-eval", "read it with python3 convert.py lm-eval {path} > trials.jsonl"),
@@ -73,7 +72,7 @@ def describe(data: bytes, path: str) -> tuple[str, str]:
         with contextlib.suppress(zlib.error):
             data = zlib.decompressobj(31).decompress(data, HEAD)
     text = data.decode(json.detect_encoding(data), "replace").lstrip("\ufeff \t\r\n")
-    line = text.partition("\n")[0].rstrip("\r").replace("\t", ",")
+    first_line = text.partition("\n")[0].rstrip("\r").replace("\t", ",")
     kind, advice = "", ""
     if path.endswith(".eval") or b"_journal/start.json" in data:
         kind, advice = by_keys(("eval", "status"))
@@ -81,6 +80,6 @@ def describe(data: bytes, path: str) -> tuple[str, str]:
         kind, advice = "packed", "unpack it, or save it as CSV or JSONL"
     elif text.startswith(("{", "[")):
         kind, advice = by_keys(outermost_keys(text))
-    elif line.isprintable() and re.search("[,;|]", line):
+    elif first_line.isprintable() and re.search("[,;|]", first_line):
         kind, advice = "a table", TABLE_ADVICE
     return kind, advice.replace("{path}", shlex.quote(path))

@@ -65,9 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             (intervals.required_pairs(sd, gap), f"a 95% interval that reaches {gap:g} to each side"),
             (sources_to_find(sd, gap), f"a true difference of {gap:g}, found in 80 of 100 repetitions")]
     if margin is not None:
-        spread = Fraction(sd)
-        two = decide.Evidence([(1, spread.numerator), (1, -spread.numerator)], spread.denominator,
-                              Fraction(args.width))
+        numerator, grid = sd.as_integer_ratio()
+        two = decide.Evidence([(1, numerator), (1, -numerator)], grid, Fraction(args.width))
         rows.append((decide.sources_for_safety(two, 1, Fraction(margin), limits.alpha) or 0,
                      f'"not worse" by more than {margin:g} where nothing changed, in about half of the repetitions'))
     print("sources  enough for")

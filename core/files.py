@@ -116,9 +116,8 @@ def json_reason(error: Exception) -> str:
         return f"byte {error.start} of the line is not UTF-8"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON at line {error.lineno} column {error.colno} ({error.msg})"
-    if str(error).startswith("Exceeds"):  # int() takes no more than 4,300 digits
-        return "a whole number of thousands of digits"
-    return str(error)  # of _object or _finite
+    reason = str(error)  # of _object or _finite above, or of int(), which takes no more than 4,300 digits
+    return "a whole number of thousands of digits" if reason.startswith("Exceeds") else reason
 
 
 def identify(data: bytes, path: str) -> tuple[str, Any]:
@@ -179,18 +178,16 @@ def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[st
     record", "a page" or "a Markdown report"; a run record only by one with the case set, task and system of manifest,
     where that is given. Nothing that is read, and nothing twice, is written.
     """
-    targets: list[int | str] = []
+    targets = set[int | str]()
     for kind, path in outputs:
-        if path is None:
-            continue
-        stream = stream_of(path)
-        target = os.path.realpath(path) if stream is None else stream
-        reason = _why_not_written(target, kind, inputs, manifest)
-        if target in targets:
-            reason = "it is named for two outputs; give each a file of its own"
-        if reason:
-            raise RunError(f"cannot write {path or repr(path)}: {reason}")
-        targets.append(target)
+        if path is not None:
+            stream = stream_of(path)
+            target = os.path.realpath(path) if stream is None else stream
+            reason = ("it is named for two outputs; give each a file of its own" if target in targets else
+                      _why_not_written(target, kind, inputs, manifest))
+            if reason:
+                raise RunError(f"cannot write {path or repr(path)}: {reason}")
+            targets.add(target)
 
 
 def _why_not_written(target: int | str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
@@ -229,10 +226,9 @@ def _kind_to_replace(path: str, kind: str, manifest: Any) -> str:
 
 def _run_of(manifest: Any) -> tuple[Any, ...]:
     """Return of what a run record is; a log that is replayed was live."""
-    try:
+    with contextlib.suppress(TypeError, LookupError):
         return manifest["case_set"], manifest["task"], manifest["system"] | {"mode": None}
-    except (TypeError, LookupError):
-        return ()
+    return ()
 
 
 def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
@@ -244,9 +240,8 @@ def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
     stream, data = stream_of(path), text.encode("utf-8", "backslashreplace")
     try:
         if stream in (1, 2):  # in its order among what is printed
-            printed = sys.stdout if stream == 1 else sys.stderr
-            print(text, end="", file=printed, flush=True)
-            if stream == 2 and (failure := _failure_of(printed)):  # run_command tells that of stdout
+            print(text, end="", file=sys.stdout if stream == 1 else sys.stderr, flush=True)
+            if stream == 2 and (failure := _failure_of(sys.stderr)):  # run_command tells that of stdout
                 raise failure
         elif stream is not None or os.path.exists(path) and not os.path.isfile(path):
             with open(path if stream is None else stream, "wb", closefd=stream is None) as device:
@@ -306,12 +301,10 @@ class Appender:
         fresh: the file must not be there. mode: the permissions of a new file, less the umask.
         """
         self.path, self.data = path, bytearray()
-        self._half = False  # the file may end in half a line, which `data` does not hold
         self._file = -1
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | (os.O_EXCL if fresh else 0)
         try:
             import fcntl  # here: only who locks a file needs it, and some systems have none
-            self._file = os.open(path, flags, mode)
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | (os.O_EXCL if fresh else 0), mode)
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 raise RunError(f"{path} is not a file that keeps what is written to it; name another with --log")
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -344,8 +337,7 @@ class Appender:
             self._move_aside(content[kept:])
         elif kept > len(content):
             _write_all(self._file, b"\n")
-        if not content:
-            _sync_folder(self.path)
+        _sync_folder(self.path)
 
     def _move_aside(self, torn: bytes) -> None:
         """Move the end of the file into PATH.torn, and say so."""
@@ -362,7 +354,6 @@ class Appender:
         os.ftruncate(self._file, len(self.data))
         os.lseek(self._file, 0, os.SEEK_END)
         os.fsync(self._file)
-        self._half = False
 
     def read(self) -> bytes:
         """Return what the open file holds now."""
@@ -372,16 +363,12 @@ class Appender:
 
     def append(self, lines: bytes) -> None:
         """Write whole lines; raise OSError, the file as before, where the disk does not take them."""
-        if self._half:
-            self._take_back()
-        self._half = True
         try:
             _write_all(self._file, lines)
-        except OSError:
-            with contextlib.suppress(OSError):  # where even that fails, the next try does it first
+        except BaseException:  # also an interruption
+            with contextlib.suppress(OSError):
                 self._take_back()
             raise
-        self._half = False
         self.data += lines
 
     def changed(self, throughout: bool = False) -> str:
@@ -391,7 +378,7 @@ class Appender:
             named = os.stat(self.path)
         if named is None or not os.path.samestat(opened, named):
             return "was removed or replaced"
-        if not self._half and (opened.st_size != len(self.data) or throughout and self.read() != self.data):
+        if opened.st_size != len(self.data) or throughout and self.read() != self.data:
             return "was cut or written to by somebody else"
         return ""
 
@@ -529,24 +516,17 @@ STAGES = Stages()  # of this process
 
 
 class _Stream(io.FileIO):
-    """The bytes under sys.stdout or sys.stderr. What cannot be written is dropped, so that no write or flush raises.
+    """The bytes under sys.stdout or sys.stderr, dropped after the first failure, so that no write or flush raises."""
 
-    `failure` is why, unless it is only that the reader has gone: a pipe left, a terminal closed.
-    """
-
-    over = False
     failure: OSError | None = None
 
     def write(self, data: Any) -> int:
         left = memoryview(data)
         try:
-            while left and not self.over:
+            while left and not self.failure:
                 left = left[super().write(left) or 0:]  # None: a pipe that does not block is full
         except OSError as error:
-            self.over = True
-            terminal = stat.S_ISCHR(os.fstat(self.fileno()).st_mode)
-            if not isinstance(error, ConnectionError) and not (terminal and error.errno == errno.EIO):
-                self.failure = error
+            self.failure = error
         return len(data)
 
 
@@ -560,14 +540,19 @@ def _outlet(stream: Any) -> Any:
     buffer = getattr(stream, "buffer", None)
     if not isinstance(getattr(buffer, "raw", buffer), io.FileIO):  # one in memory, or a console of Windows
         return stream
-    file = _Stream(stream.fileno(), "wb", closefd=False)
-    return io.TextIOWrapper(file, stream.encoding, "backslashreplace", line_buffering=stream.line_buffering,
-                            write_through=stream.write_through)
+    return io.TextIOWrapper(_Stream(stream.fileno(), "wb", closefd=False), stream.encoding, "backslashreplace",
+                            line_buffering=stream.line_buffering, write_through=stream.write_through)
 
 
 def _failure_of(stream: Any) -> Any:
-    """Return the OSError for which a stream of _outlet's could not write all that was printed; None where it could."""
-    return getattr(getattr(stream, "buffer", None), "failure", None)
+    """Return the OSError for which a stream of _outlet's could not write all that was printed; None where it could.
+
+    None, too, where only its reader has gone: a pipe left, a terminal closed.
+    """
+    error = getattr(getattr(stream, "buffer", None), "failure", None)
+    if isinstance(error, OSError) and error.errno == errno.EIO and stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):
+        return None
+    return None if isinstance(error, ConnectionError) else error
 
 
 def _failed(reason: str) -> int:
@@ -607,12 +592,11 @@ def run_command(main: Callable[[], int]) -> int:
     """
     sys.stdout, sys.stderr = _outlet(sys.stdout), _outlet(sys.stderr)
     late = threading.Timer(TELL_S, STAGES.tell)  # a stage may begin before that time and last beyond it
+    late.daemon = True  # the end of a command does not wait for it
     if sys.stderr.isatty():
         late.start()
-    try:
-        status = _status_of(main)
-    finally:
-        late.cancel()
+    status = _status_of(main)
+    late.cancel()
     sys.stdout.flush()
     failure = _failure_of(sys.stdout)
     if failure and status != 130:

@@ -81,9 +81,9 @@ def _require(holds: object, rule: str) -> None:
 def _is_option(name: str, value: Any) -> bool:
     """Tell whether there is such an option and its value, which may come from a file, is of the kind of its default."""
     default = DEFAULTS.get(name, ...)
-    if not isinstance(value, str | None if default is None else type(default)):
-        return False
-    return value in CHOICES.get(name, [value]) and (type(value) is not list or {*map(type, value)} <= {str})
+    of_kind = isinstance(value, str | None if default is None else type(default))
+    texts = value if isinstance(value, list) else []
+    return of_kind and all(isinstance(text, str) for text in texts) and value in CHOICES.get(name, [value])
 
 
 def _look(text: str | None) -> tuple[int, int] | None:

@@ -131,11 +131,10 @@ class Json:
         """Yield before each element of the list or object that begins here, which the caller reads, then pass its end.
         """
         self.at += 1
-        while self.next() != end:
+        mark = self._mark(end) if self.next() == end else ","
+        while mark == ",":
             yield
-            if self._mark("," + end) == end:
-                return
-        self.at += 1
+            mark = self._mark("," + end)
 
     def end(self) -> None:
         """Raise RunError where another value follows."""

@@ -175,9 +175,7 @@ def _in_range(value: int | float, low: Score, high: Score) -> Score:
     rounded = round(_exact(value), places)
     simple = rounded.limit_denominator(LARGEST_DENOMINATOR)
     score = _as_score(simple if round(simple, places) == rounded else rounded)
-    for end in (low, high):
-        if score == round(end, places):  # an end may have more digits
-            score = end
+    score = {round(end, places): end for end in (low, high)}.get(score, score)  # an end may have more digits
     if not low <= score <= high:
         raise RunError(f"score {value!r:.60} is outside [{low}, {high}]; correct the line, or say what a score can be "
                        "with --score-range LOW HIGH")
@@ -212,10 +210,8 @@ def _tags(tags: object) -> tuple[tuple[str, str], ...] | None:
 
 @functools.lru_cache(maxsize=4096)  # the rows of a case repeat its tags
 def _tag_pairs(tags: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, str], ...]:
-    pairs = set[tuple[str, str]]()
-    for tag, values in tags:
-        for value in values if isinstance(values, list) else [values]:
-            pairs.add((_text(tag, "tag").strip(), _text(value, "tag value").strip()))
+    pairs = {(_text(tag, "tag").strip(), _text(value, "tag value").strip())
+             for tag, values in tags for value in (values if isinstance(values, list) else [values])}
     return tuple(sorted(pair for pair in pairs if all(pair)))
 
 
@@ -344,9 +340,9 @@ class _Rows:
         if kind == "a table" and not configs:  # with a row, the first line is but broken
             raise refusal(path, "a plain trial log", data=data)
         self.configs |= configs
+        sha256 = hashlib.sha256(packed).hexdigest()
         for config in configs & sides.keys():
-            log = {"name": os.path.basename(path), "sha256": hashlib.sha256(packed).hexdigest()}
-            self.logs[sides[config]].append(log)
+            self.logs[sides[config]].append({"name": os.path.basename(path), "sha256": sha256})
 
     def side(self, side: str, config: str, cases: Sequence[ComparedCase]) -> Side:
         """Return what was read of a side; raise RunError where that is nothing."""
@@ -377,13 +373,10 @@ class _Rows:
         """Return pairs of ids, and of inputs of cases that one side lacks, which look the same."""
         baseline, candidate = (self.trials[side].keys() for side in SIDES)
         inputs = {self.known.fact(case_id, "input") or "" for case_id in baseline ^ candidate}
-        pairs = list[str]()
-        for texts in (baseline | candidate, inputs):
-            by_looks = sorted((_looks(text), text) for text in texts)
-            for (looks, text), (next_looks, next_text) in itertools.pairwise(by_looks):
-                if looks == next_looks:
-                    pairs.append(" and ".join(_told_apart(text, next_text)))
-        return pairs
+        by_looks = sorted((number, _looks(text), text) for number, texts in enumerate((baseline | candidate, inputs))
+                          for text in texts)
+        return [" and ".join(_told_apart(text, next_text)) for (*looks, text), (*next_looks, next_text)
+                in itertools.pairwise(by_looks) if looks == next_looks]
 
 
 def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, candidate: str,

@@ -10,11 +10,10 @@ a slice or a source group. Reads no file, writes none, prints nothing.
 
 import functools
 import hashlib
-import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -210,9 +209,8 @@ def from_records(records: Iterable[Fields], case_set: CaseSet, names: Sequence[s
 
 
 def _compared(case: harness.Case) -> ComparedCase:
-    tags = dict(case.tags)
-    source = tags.pop("source", None)
-    return ComparedCase(case.id, source, tuple(sorted(tags.items())), case.input, case.expected)
+    tags = sorted((tag, value) for tag, value in case.tags.items() if tag != "source")
+    return ComparedCase(case.id, case.tags.get("source"), tuple(tags), case.input, case.expected)
 
 
 def _run(record: Fields, manifest: Fields, name: str, case_set: CaseSet) -> _Run:
@@ -226,8 +224,7 @@ def _run(record: Fields, manifest: Fields, name: str, case_set: CaseSet) -> _Run
         hosts.add(_host(row["metadata"].get("server")))
         nanoseconds, tokens = map(amount, harness.computed(row))
         if nanoseconds and tokens:
-            total_ns += nanoseconds
-            total_tokens += tokens
+            total_ns, total_tokens = total_ns + nanoseconds, total_tokens + tokens
     trials = [[by_number[number] for number in sorted(by_number)] for by_number in cases.values()]
     logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
     description = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _recording(manifest)
@@ -246,11 +243,10 @@ def _record_trial(row: Fields, shared: dict[Any, Any]) -> Trial:
     """
     seed, output, explanation = (
         shared.setdefault(value, value) for value in (row.get("seed"), kept_text(row.get("output")), _explanation(row)))
-    score, reason = SCORES[row["verdict"]], None
-    if score is None:
-        reason = row["error"]["type"] if "error" in row else "UngradableOutput"
+    score = SCORES[row["verdict"]]
+    reason = row["error"]["type"] if "error" in row else "UngradableOutput"
     measures = Measures(**{name: amount(value) for name, value in harness.measures(row).items()})
-    return Trial(seed, score, reason, output, measures, row.get("at"), explanation)
+    return Trial(seed, score, reason if score is None else None, output, measures, row.get("at"), explanation)
 
 
 def _explanation(row: Fields) -> str:
@@ -284,13 +280,10 @@ def _record_notes(runs: Sequence[_Run]) -> list[Note]:
     servers, served = [_servers(run) for run in runs], [run.served for run in runs]
     models = [run.manifest["system"].get("model") for run in runs]
     mixed = max(map(len, served)) > 1 or models[0] == models[1] and len({*served[0], *served[1]}) > 1
-    unseeded, extended = list[str](), list[str]()
-    for name, run in zip(SIDES, runs, strict=True):
-        settings = run.manifest.get("settings")
-        if isinstance(settings, dict) and settings.get("seed_kept") is False:
-            unseeded.append(name)
-        for count in run.side.description.get("extended", []):
-            extended.append(f"the {name} was extended after {count} trial{'s' if count > 1 else ''}")
+    settings = [(name, run.manifest.get("settings")) for name, run in zip(SIDES, runs, strict=True)]
+    unseeded = [name for name, stated in settings if isinstance(stated, dict) and stated.get("seed_kept") is False]
+    extended = [f"the {name} was extended after {count} trial{'s' if count > 1 else ''}"
+                for name, run in zip(SIDES, runs, strict=True) for count in run.side.description.get("extended", [])]
     return [
         *note_of("other_servers", "the two runs had other servers",
                  " and ".join(listed(names) or "none" for names in servers) if servers[0] != servers[1] else "",
@@ -346,13 +339,10 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     kept = _with_trials(pair, scored)
     if not kept.cases:
         raise RunError(f"{gaps}: no case has a score on both sides; record both on the same cases")
-    excluded = []
-    for i, case in enumerate(pair.cases):
-        for name, side, trials in zip(SIDES, pair.sides, scored, strict=True):
-            if not trials[i]:
-                reasons = dict.fromkeys(trial.reason for trial in side.trials[i])
-                excluded.append({"case_id": case.id, "side": name, "reason": listed(reasons) or "no trial"})
-    return kept, excluded
+    return kept, [{"case_id": case.id, "side": name,
+                   "reason": listed(dict.fromkeys(trial.reason for trial in side.trials[i])) or "no trial"}
+                  for i, case in enumerate(pair.cases)
+                  for name, side, trials in zip(SIDES, pair.sides, scored, strict=True) if not trials[i]]
 
 
 def filled(pair: Pair, for_candidate: bool) -> Pair:
@@ -389,17 +379,16 @@ def _filled(trials: list[Trial], score: Score, least: int) -> list[Trial]:
     return [trial._replace(score=score) if trial.score is None else trial for trial in trials] + absent
 
 
-def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> list[str]:
-    """Return what a side lacks, in words: cases without a trial, trials without a score."""
-    gaps, who = [], f"the {name} {side.description['name']!r:.60}"
+def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> Iterator[str]:
+    """Yield what a side lacks, in words: cases without a trial, trials without a score."""
+    system = f"the {name} {side.description['name']!r:.60}"
     absent = [case.id for case, trials in zip(cases, side.trials, strict=True) if not trials]
     unscored = [f"{case.id} seed {trial.seed}: {trial.reason}"
                 for case, trials in zip(cases, side.trials, strict=True) for trial in trials if trial.score is None]
     if absent:
-        gaps.append(f"{who} lacks {len(absent)} of {len(cases)} cases ({listed(absent)})")
+        yield f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)})"
     if unscored:
-        gaps.append(f"{who} has no score in {len(unscored)} of its trials ({listed(unscored)})")
-    return gaps
+        yield f"{system} has no score in {len(unscored)} of its trials ({listed(unscored)})"
 
 
 def uneven_trials(pair: Pair) -> list[Fields]:
@@ -407,11 +396,11 @@ def uneven_trials(pair: Pair) -> list[Fields]:
 
     Empty where every case has the same number of trials on both sides.
     """
-    before, after = ([len(trials) for trials in side.trials] for side in pair.sides)
-    [(common, _)] = Counter(itertools.chain.from_iterable(zip(before, after, strict=True))).most_common(1)
-    return [{"case_id": case.id, "baseline": of_baseline, "candidate": of_candidate}
-            for case, of_baseline, of_candidate in zip(pair.cases, before, after, strict=True)
-            if not of_baseline == of_candidate == common]
+    counts = [(case.id, len(before), len(after)) for case, before, after in zip(
+        pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True)]
+    [(common, _)] = Counter(count for _, *both in counts for count in both).most_common(1)
+    return [{"case_id": case_id, "baseline": before, "candidate": after}
+            for case_id, before, after in counts if not before == after == common]
 
 
 def unpaired_reason(pair: Pair) -> str | None:
@@ -433,12 +422,12 @@ def trial_numbers(side: Side) -> list[Sequence[int]]:
     Else, as with a seed for each case and trial, it is the trial's place within its case.
     """
     seeds = [tuple([trial.seed for trial in case]) for case in side.trials]
-    kinds = set(seeds)
-    known = {seed for case in kinds for seed in case}
-    shared = len(known) < min(sum(map(len, seeds)), 2 * max(map(len, kinds)))
-    if len(kinds) == 1 or None in known or not shared:
+    sequences = set(seeds)
+    distinct = {seed for sequence in sequences for seed in sequence}
+    shared = len(distinct) < min(sum(map(len, seeds)), 2 * max(map(len, sequences)))
+    if len(sequences) == 1 or None in distinct or not shared:
         return [range(len(case)) for case in seeds]
-    numbers = {seed: number for number, seed in enumerate(sorted(known, key=seed_order))}
+    numbers = {seed: number for number, seed in enumerate(sorted(distinct, key=seed_order))}
     return [[numbers[seed] for seed in case] for case in seeds]
 
 

@@ -18,7 +18,7 @@ COMMANDS = ("compare", "report", "convert", "harness", "bench", "collector", "pl
 
 
 def main() -> int:
-    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    name, *arguments = sys.argv[1:] or ["--help"]
     if name == "--version":
         print(files.TOOL_VERSION)
         return 0
@@ -28,7 +28,7 @@ def main() -> int:
     if name not in COMMANDS:
         files.print_stderr(f"error: {name!r} is no command; name one of {', '.join(COMMANDS)} first")
         return 2
-    return int(importlib.import_module(name).main(sys.argv[2:]))
+    return int(importlib.import_module(name).main(arguments))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,6 @@ from core.decide import Record
 from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
 from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options
-from core.trials import Pair
 
 OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
 
@@ -54,8 +53,7 @@ def format_json(comparison: Record) -> str:
 
 
 def _places(comparison: Record) -> int:
-    low, high = (Fraction(str(end)) for end in comparison["score_range"])  # 0.01, not the binary float beside it
-    return trials.shown_places(low, high)
+    return trials.shown_places(*(Fraction(str(end)) for end in comparison["score_range"]))  # 0.01 is no binary float
 
 
 def _counted(count: int, noun: str) -> str:
@@ -137,7 +135,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> Pair:
+def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> trials.Pair:
     """Return the two runs that the command names."""
     names = args.baseline, args.candidate
     if args.trials:
@@ -150,7 +148,7 @@ def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> Pair:
     return pair
 
 
-def write_reports(args: argparse.Namespace, comparison: Record, pair: Pair) -> None:
+def write_reports(args: argparse.Namespace, comparison: Record, pair: trials.Pair) -> None:
     """Write what --table, --markdown and --html ask for."""
     from views import page, text, words  # only here: a plain comparison starts faster without them
 

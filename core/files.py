@@ -116,8 +116,8 @@ def json_reason(error: Exception) -> str:
         return f"byte {error.start} of the line is not UTF-8"
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON at line {error.lineno} column {error.colno} ({error.msg})"
-    reason = str(error)  # of _object or _finite above, or of int(), which takes no more than 4,300 digits
-    return "a whole number of thousands of digits" if reason.startswith("Exceeds") else reason
+    # Of _object or _finite above, or of int(), which takes no more than 4,300 digits.
+    return "a whole number of thousands of digits" if str(error).startswith("Exceeds") else str(error)
 
 
 def identify(data: bytes, path: str) -> tuple[str, Any]:
@@ -652,5 +652,4 @@ def command_parser(doc: str | None, prog: str) -> argparse.ArgumentParser:
 
 def add_verb(verbs: Any, name: str, what: str, example: str) -> argparse.ArgumentParser:
     """Add a verb to a command's subparsers and return its parser; `what` and `example` stand in its help."""
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=what, what=what, example=example)
-    return parser
+    return verbs.add_parser(name, help=what, what=what, example=example)  # type: ignore[no-any-return]

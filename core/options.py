@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from core import decide
-from core.decide import Limits
 from core.intervals import SEED
 from core.trial_logs import Reading, score_bound
 from core.trials import Score
@@ -29,7 +28,7 @@ CHOICES = {"gate": (None, *decide.GATES), "missing": ("refuse", "drop", "zero")}
 class Options(NamedTuple):
     """What a comparison depends on beside its two runs."""
 
-    limits: Limits = Limits()
+    limits: decide.Limits = decide.Limits()
     plan: Fraction | None = None  # the half-width to plan for
     must_pass: tuple[tuple[str, str], ...] = ()  # (tag, value) pairs
     missing: str = "refuse"
@@ -68,7 +67,7 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     _require(re.fullmatch("[2-9]|[1-9][0-9]{1,5}", among or "2"),
              f"--among {among}: give the number of candidates, from 2 to 999999")
     _require(re.fullmatch("-?[0-9]{1,40}", seed), f"--seed {seed}: give a whole number")
-    limits = Limits(gain, margin, gate, _look(words["look"]), among and int(among))
+    limits = decide.Limits(gain, margin, gate, _look(words["look"]), among and int(among))
     return Options(limits, plan, must_pass, words["missing"], int(seed), tuple(words["tags"]),
                    Reading((low, high), words["skip_broken_lines"], words["ignore_input"]), words)
 

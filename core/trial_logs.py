@@ -124,7 +124,7 @@ def _text(value: object, what: str) -> str:
         return value if value.strip() else ""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)  # as RFC 8785 has it: a table with gaps makes 2024.0 of 2024, and one number is one slice
-    if not isinstance(value, (bool, int, float)):
+    if not isinstance(value, (int, float)):
         raise RunError(f"{what} {value!r:.60} is not text, a number, true or false; correct the line")
     return json.dumps(value)
 

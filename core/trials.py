@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from core.files import RunError
 from core.logs import served_by
 import harness
-from harness import SYSTEM_FIELDS, CaseSet
 
 Score = int | Fraction
 ScoreRange = tuple[Score, Score]  # the lowest and the highest score there can be
@@ -182,7 +181,7 @@ class _Run(NamedTuple):
     hosts: set[str]  # that its trials name
 
 
-def from_records(records: Iterable[Fields], case_set: CaseSet, names: Sequence[str] = SIDES) -> Pair:
+def from_records(records: Iterable[Fields], case_set: harness.CaseSet, names: Sequence[str] = SIDES) -> Pair:
     """Return two run records, baseline first, as a Pair: pass is 1, fail 0, incomplete unscored.
 
     Cases are those of the runs' splits in the case file's order, trials ascending; a case's source is its tag `source`.
@@ -213,7 +212,7 @@ def _compared(case: harness.Case) -> ComparedCase:
     return ComparedCase(case.id, case.tags.get("source"), tuple(tags), case.input, case.expected)
 
 
-def _run(record: Fields, manifest: Fields, name: str, case_set: CaseSet) -> _Run:
+def _run(record: Fields, manifest: Fields, name: str, case_set: harness.CaseSet) -> _Run:
     """Return the run of a record, once its rows are known to be sound."""
     cases: dict[str, dict[int, Trial]] = {case.id: {} for case in case_set.of(manifest["splits"])}
     shared, served, hosts = dict[Any, Any](), set[str](), set[str]()
@@ -227,7 +226,7 @@ def _run(record: Fields, manifest: Fields, name: str, case_set: CaseSet) -> _Run
             total_ns, total_tokens = total_ns + nanoseconds, total_tokens + tokens
     trials = [[by_number[number] for number in sorted(by_number)] for by_number in cases.values()]
     logs = [manifest["log"]] if manifest.get("log") else manifest.get("shards") or []
-    description = {field: manifest["system"].get(field) for field in SYSTEM_FIELDS} | _recording(manifest)
+    description = {field: manifest["system"].get(field) for field in harness.SYSTEM_FIELDS} | _recording(manifest)
     side = Side(description, trials, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
     token_s = total_ns / total_tokens / 1e9 if total_tokens else None
     return _Run(manifest, side, token_s, sorted(served - {""}), hosts - {""})
@@ -260,8 +259,7 @@ def _explanation(row: Fields) -> str:
 
 def _recording(manifest: Fields) -> Fields:
     """Return what a manifest says of the recording, as far as it does: servers, workers, extended."""
-    servers = [shard["server"] for shard in manifest.get("shards") or [manifest]
-               if isinstance(shard.get("server"), dict)]
+    servers = [part["server"] for part in manifest.get("shards") or [manifest] if isinstance(part.get("server"), dict)]
     pairs = sorted({(str(server.get("host")), str(server.get("version") or "unknown")) for server in servers})
     stated = {"servers": [{"host": host, "version": version} for host, version in pairs],
               "workers": manifest.get("workers"), "extended": manifest.get("extended")}
@@ -396,8 +394,8 @@ def uneven_trials(pair: Pair) -> list[Fields]:
 
     Empty where every case has the same number of trials on both sides.
     """
-    counts = [(case.id, len(before), len(after)) for case, before, after in zip(
-        pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True)]
+    counts = [(case.id, len(before), len(after)) for case, before, after
+              in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True)]
     [(common, _)] = Counter(count for _, *both in counts for count in both).most_common(1)
     return [{"case_id": case_id, "baseline": before, "candidate": after}
             for case_id, before, after in counts if not before == after == common]

@@ -389,6 +389,17 @@ class AppenderTest(FolderTest):
         with mock.patch("os.path.exists", return_value=True):  # as it was a moment before
             self.assertEqual(log.changed(), "was removed or replaced")
 
+    def test_what_could_not_be_written_whole_is_taken_back(self):
+        log = files.Appender("new.jsonl", b"{", len)
+        self.addCleanup(log.close)
+        log.append(b'{"a": 1}\n')
+        for reason in (OSError(28, "No space left on device"), KeyboardInterrupt()):
+            with mock.patch.object(os, "fsync", side_effect=[reason, None]), self.assertRaises(type(reason)):
+                log.append(b'{"b": 2}\n')
+            self.assertEqual((log.read(), log.changed()), (b'{"a": 1}\n', ""))
+        log.append(b'{"c": 3}\n')
+        self.assertEqual(log.read(), b'{"a": 1}\n{"c": 3}\n')
+
 
 class CleanTest(unittest.TestCase):
     def test_nothing_steers_a_terminal_or_begins_a_line(self):

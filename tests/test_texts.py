@@ -48,7 +48,7 @@ class JsonTest(unittest.TestCase):
 
     def test_what_is_no_json_is_refused_with_its_line(self):
         for text, reason in (('{"a": 1,,}', "f:1: not JSON"), ('{"a" 1}', "f:1: not JSON at column 6 (no :)"),
-                             ("[1 2]", "(no , or ])"),
+                             ("[1 2]", "(no , or ])"), ("[1,]", "f:1: not JSON at column 4 ("), ('{"a":1,}', "f:1"),
                              ('{"a":\n\nnope}', "f:3: not JSON at column 1 ("), ('{"a": "x', "Unterminated"),
                              ('{"a": [1,\n2', "f:2: not JSON at column 2 ("), ("[" * 100_000, "nested too deeply"),
                              ("9" * 5000, "a whole number of thousands of digits"), ("", "not JSON")):

@@ -234,7 +234,8 @@ def _run_of(manifest: Any) -> tuple[Any, ...]:
 def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
     """Write a text file, or a stream, device or pipe; raise RunError where that fails or check_outputs refuses.
 
-    No reader meets half a file, and one that cannot be written keeps what it held, and its mode.
+    No reader meets half a file: the text is written beside its place and renamed into it. What was there stays where
+    that fails, and its mode stays in any case.
     """
     check_outputs([(kind, path)], (), manifest)
     stream, data = stream_of(path), text.encode("utf-8", "backslashreplace")

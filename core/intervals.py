@@ -107,30 +107,33 @@ class IndexStream:
     def sums(self, values: Sequence[int], repeats: int) -> list[int]:
         """Return `repeats` sums, each of len(values) values drawn with replacement; ValueError beyond 65,535 values.
 
-        A table tells the value from the top 8 or 16 bits of a word: as 1 and more, so that 0 is a try at n or more.
+        A table tells the value from the top 8 or 16 bits of a word. It holds 1 and more for a value, and 0 where the
+        word is passed over because its bits make n or more.
         """
-        n, low = len(values), min(values) - 1
-        wide = 8 if n < 256 else 16
-        padded = [value - low for value in values] + [0] * ((1 << n.bit_length()) - n)
-        table = [value for value in padded for _ in range(1 << wide - n.bit_length())]
-        in_bytes = wide == 8 and max(table) < 256               # then C looks them up and adds them
+        n, offset = len(values), min(values) - 1
+        bits = 8 if n < 256 else 16
+        by_index = [value - offset for value in values] + [0] * ((1 << n.bit_length()) - n)
+        table = [value for value in by_index for _ in range(1 << bits - n.bit_length())]
+        in_bytes = bits == 8 and max(table) < 256               # then C looks them up and adds them
         rejected = bytes(top for top in range(256) if not table[top])
         drawn: Any = bytearray() if in_bytes else []
         sums: list[int] = []
         while len(sums) < repeats:
-            tops = self._tops(wide, min(n * (repeats - len(sums)) - len(drawn), self._BLOCK))
-            drawn += (bytes(tops).translate(bytes(table), rejected) if in_bytes else
-                      filter(None, map(table.__getitem__, tops)))
+            tops = self._tops(bits, min(n * (repeats - len(sums)) - len(drawn), self._BLOCK))
+            if in_bytes:
+                drawn += bytes(tops).translate(bytes(table), rejected)
+            else:
+                drawn += filter(None, map(table.__getitem__, tops))
             whole = len(drawn) - len(drawn) % n
-            sums += [sum(drawn[i:i + n]) + n * low for i in range(0, whole, n)]
+            sums += [sum(drawn[i:i + n]) + n * offset for i in range(0, whole, n)]
             del drawn[:whole]
         return sums
 
-    def _tops(self, wide: int, count: int) -> memoryview:
-        """Return the top 8 or 16 bits of each of the next words, in their order."""
+    def _tops(self, bits: int, count: int) -> memoryview:
+        """Return the top 8 or 16 bits of each of the next `count` words, in their order."""
         words = self.generator.getrandbits(32 * count).to_bytes(4 * count, sys.byteorder)
-        parts, every = memoryview(words).cast("B" if wide == 8 else "H"), 32 // wide
-        return parts[every - 1::every] if sys.byteorder == "little" else parts[-every::-every]
+        parts, in_word = memoryview(words).cast("B" if bits == 8 else "H"), 32 // bits
+        return parts[in_word - 1::in_word] if sys.byteorder == "little" else parts[-in_word::-in_word]
 
 
 def sampled_interval(numerators: Sequence[int], unit: int, stream: IndexStream, resamples: int = RESAMPLES,
@@ -152,35 +155,143 @@ def sampled_interval(numerators: Sequence[int], unit: int, stream: IndexStream, 
                     f"sampled, {resamples} resamples, seed {stream.seed}", False)
 
 
-# === Counting =========================================================================================================
+# === Looking for an end ===============================================================================================
 
 _Kinds = dict[tuple[int, int], int]        # how many groups there are of each (size, total)
-_Ways = dict[int, int]                     # in how many ways draws add up to each place: size * wide + total
+
+
+def _normal_quantile(probability: Number) -> float:
+    """Return a normal quantile, kept finite: -6 for 0, and 6 for 1."""
+    return NORMAL.inv_cdf(min(max(float(probability), 1e-9), 1 - 1e-9))
+
+
+def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, int], guess: float,
+           spread: float) -> int:
+    """Return the smallest whole number p with share(p) >= wanted, that lies above limits[0] and not above limits[1].
+
+    Each try is where p would be if the shares were those of a normal distribution, with this spread. From the sixth on
+    every other try halves what is left, whatever the shares are.
+
+    >>> _first(lambda p: p / 100, 0.3, (0, 100), 50, 20)
+    30
+    """
+    low, high = limits
+    tries = 0
+    while high - low > 1:
+        tries += 1
+        if tries > 5 and tries % 2 == 0:
+            guess = (low + high) // 2                       # in whole numbers: these may be beyond any float
+        p = min(max(math.ceil(guess), low + 1), high - 1)
+        reached = share(p)
+        low, high = (low, p) if reached >= wanted else (p, high)
+        move = spread * (_normal_quantile(wanted) - _normal_quantile(reached))
+        guess = p + 1.1 * move + math.copysign(1, move)        # a little too far, so that both sides close in
+    return high
+
+
+class _Solved:
+    """The distribution of a mean of groups that is asked for P(mean <= t) at one t after the other, to find an end.
+
+    grid, a first value and a step, is where all means lie. Without one, ends are looked for on SOLVED_STEPS.
+    """
+    exact = False
+    grid: tuple[Fraction, Fraction] | None = None
+
+    def __init__(self, kinds: _Kinds) -> None:
+        self.kinds, self.draws = kinds, sum(kinds.values())
+        self.cases = sum(size * count for (size, _), count in kinds.items())
+
+    def share(self, t: Fraction, coarse: int = 1) -> Number:
+        """Return P(mean <= t); where that is not exact, it may be `coarse` times as rough as it has to be."""
+        raise NotImplementedError
+
+    def quantile(self, wanted: Fraction) -> Fraction:
+        """Return the smallest mean t with P(mean <= t) >= wanted.
+
+        Rough shares come first. An end that stays where it is when the next finer shares are asked is taken.
+        """
+        means = [Fraction(total, size) for size, total in self.kinds]
+        least, most = min(means), max(means)
+        if least == most:
+            return least
+        base, step = self.grid or (Fraction(0), Fraction(2) ** math.floor(math.log2((most - least) / SOLVED_STEPS)))
+        limits = math.floor((least - base) / step) - 1, math.ceil((most - base) / step)
+        middle = sum(total * count for (_, total), count in self.kinds.items()) / self.cases
+        spread = math.hypot(*(math.sqrt(count) * (total - size * middle)
+                              for (size, total), count in self.kinds.items())) / (self.cases * float(step))
+        guess = (middle - float(base)) / float(step) + spread * _normal_quantile(wanted)
+        last = math.inf
+        for coarse in (1,) if self.grid else ROUGHLY:
+            end = _first(lambda p, coarse=coarse: self.share(base + p * step, coarse),   # type: ignore[misc]
+                         wanted, limits, guess, spread)
+            if abs(end - last) <= 2:
+                break
+            guess = last = end
+        return base + step * end
+
+
+# === Counting =========================================================================================================
+
+_Ways = dict[int, int]                     # in how many ways draws add up to each sum
 
 
 def _wide(kinds: _Kinds) -> int:
-    """Return a number so large that a place tells size and total, of up to as many draws as there are groups."""
+    """Return a number so large that size * wide + total tells size and total of any sum of these groups.
+
+    Such a sum is called a place: sums of two numbers are counted as fast as those of one.
+
+    >>> _wide({(1, 5): 2})                 # totals from -10 to 10
+    21
+    """
     return 2 * sum(kinds.values()) * max(abs(total) for _, total in kinds) + 1
 
 
-def _combined(one: _Ways, other: _Ways) -> _Ways:
-    """Return in how many ways the draws of one and those of another add up.
+def _combined(ways: _Ways, draw: _Ways) -> _Ways:
+    """Return in how many ways sums come out when another draw is added to them.
 
     >>> dict(_combined({100: 1, 105: 1}, {100: 1, 105: 1}))     # with 100 as wide: groups of one case, totals 0 and 5
     {200: 1, 205: 2, 210: 1}
     """
     combined: _Ways = defaultdict(int)
-    for draw, times in other.items():                           # a draw more: the loop inside is the long one
-        for place, ways in one.items():
-            combined[place + draw] += ways * times
+    for value, times in draw.items():                           # few values: the loop inside is the long one
+        for place, count in ways.items():
+            combined[place + value] += count * times
     return combined
+
+
+class _Counted:
+    """The distribution of a mean, from in how many ways each place comes out.
+
+    >>> mean = _Counted({100: 1, 205: 2, 105: 1}, 100)          # means 0, 5/2 (in two ways) and 5
+    >>> mean.quantile(Fraction(1, 2)), mean.share(Fraction(3))
+    (Fraction(5, 2), Fraction(3, 4))
+    """
+    exact = True
+
+    def __init__(self, ways: _Ways, wide: int) -> None:
+        half = wide // 2
+        places = [((place + half) // wide, (place + half) % wide - half, count) for place, count in ways.items()]
+        # Two means that one float cannot tell apart are one: they differ by less than any figure shows.
+        rows = sorted((total / size, total, size, count) for size, total, count in places)
+        self.means, self.totals, self.sizes, counts = zip(*rows, strict=True)
+        self.running = list(itertools.accumulate(counts))
+
+    def share(self, t: Fraction) -> Fraction:
+        """Return P(mean <= t)."""
+        at = bisect_right(self.means, float(t))
+        return Fraction(self.running[at - 1] if at else 0, self.running[-1])
+
+    def quantile(self, wanted: Fraction) -> Fraction:
+        """Return the smallest mean t with P(mean <= t) >= wanted."""
+        at = bisect_left(self.running, wanted * self.running[-1])
+        return Fraction(self.totals[at], self.sizes[at])
 
 
 def _halved(draws: Sequence[_Ways], most: int) -> Callable[[int], int] | None:
     """Return the function of a sum that tells in how many ways the draws add up to at most that.
 
-    None where a half of the draws has more sums than `most`. Two sorted halves tell it without being combined (Horowitz
-    & Sahni 1974, J. ACM 21:277).
+    The sums of each half of the draws are counted: the function finds for each sum of one half how many of the other
+    fit (Horowitz & Sahni 1974, J. ACM 21:277). None where a half of the draws has more sums than `most`.
 
     >>> [_halved([{0: 1, 2: 1}, {0: 1, 3: 1}], 9)(reach) for reach in (1, 2, 4, 5)]       # sums 0, 2, 3 and 5
     [1, 2, 3, 4]
@@ -198,6 +309,18 @@ def _halved(draws: Sequence[_Ways], most: int) -> Callable[[int], int] | None:
     return lambda reach: sum(ways * running[bisect_right(sums, reach - part)] for part, ways in halves[1].items())
 
 
+class _Halved(_Solved):
+    """The distribution of the mean of draws of one size, from in how many ways their totals add up to at most a sum."""
+    exact = True
+
+    def __init__(self, kinds: _Kinds, ways_up_to: Callable[[int], int]) -> None:
+        super().__init__(kinds)
+        self.grid, self.ways_up_to = (Fraction(0), Fraction(1, self.cases)), ways_up_to
+
+    def share(self, t: Fraction, coarse: int = 1) -> Fraction:
+        return Fraction(self.ways_up_to(math.floor(t * self.cases)), self.draws ** self.draws)
+
+
 def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
     """Return how many groups have each total - t size, in whole numbers.
 
@@ -212,59 +335,19 @@ def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
     return heights
 
 
-class _Counted:
-    """The distribution of a mean of draws, from in how many ways they add up."""
-    exact = True
-
-    def __init__(self, ways: _Ways, wide: int) -> None:
-        half = wide // 2
-        split = {place: ((place + half) // wide, (place + half) % wide - half) for place in ways}
-        means = {place: total / size for place, (size, total) in split.items()}
-        # Two means that one float cannot tell apart are one: they differ by less than any figure shows.
-        order = sorted(ways, key=means.__getitem__)
-        self.places, self.means = [split[place] for place in order], [means[place] for place in order]
-        self.running = list(itertools.accumulate(ways[place] for place in order))
-
-    def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share."""
-        size, total = self.places[bisect_left(self.running, share * self.running[-1])]
-        return Fraction(total, size)
-
-    def share(self, t: Fraction, coarse: int = 1) -> Fraction:
-        """Return P(mean <= t), however coarse it may be."""
-        at = bisect_right(self.means, float(t))
-        return Fraction(self.running[at - 1] if at else 0, self.running[-1])
-
-
-class _Halved:
-    """The distribution of the mean of draws of one size, from in how many ways each half of them adds up."""
-    exact = True
-
-    def __init__(self, kinds: _Kinds, ways: Callable[[int], int]) -> None:
-        self.kinds, self.ways, self.every = kinds, ways, sum(kinds.values()) ** sum(kinds.values())
-        self.cases = sum(size * count for (size, _), count in kinds.items())
-
-    def share(self, t: Fraction, coarse: int = 1) -> Fraction:
-        """Return P(mean <= t), however coarse it may be."""
-        return Fraction(self.ways(math.floor(t * self.cases)), self.every)
-
-    def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share."""
-        return _end(self.kinds, share, self.share, (Fraction(0), Fraction(1, self.cases)))
-
-
 # === Inversion ========================================================================================================
 
-_Wave = tuple[float, complex]              # a point w, and what is asked there
+_Wave = tuple[float, complex]              # a point w, and the characteristic function there times its weight
 
 
 class _Nodes:
-    """The points w at which the characteristic function E(exp(iwX)) of a whole number X is asked.
+    """The points w at which the characteristic function of a random whole number X is asked, to tell P(X <= y).
 
-    That of a sum of independent terms is the product of theirs, so thousands of terms cost little more than one.
-    Gil-Pelaez (1951, Biometrika 38:481) turns it into P(X <= y) by an integral over w; the sum over these nodes is off
-    by no more than P(|X - y| > reach) (Davies 1973, Biometrika 60:415). Where these are many, and X may get normal
-    noise with a standard deviation of `blur`, more than the 1 between neighbours, w ends early.
+    That function of w is the mean of exp(iwX) = cos(wX) + i sin(wX) over all that X can be; that of a sum of
+    independent terms is the product of theirs, so thousands of terms cost little more than one. Gil-Pelaez (1951,
+    Biometrika 38:481) turns it into P(X <= y) by an integral over w; the sum over these nodes is off by no more than
+    P(|X - y| > reach) (Davies 1973, Biometrika 60:415). Where these are many, and X may get normal noise with a
+    standard deviation of `blur`, more than the 1 between neighbours, w ends early.
     """
 
     def __init__(self, reach: float, blur: float) -> None:
@@ -276,6 +359,7 @@ class _Nodes:
             self.blur, self.count = blur, math.ceil(6.5 / (blur * self.angle))      # 1e-9 is left beyond
 
     def weight(self, w: float) -> float:
+        """Return by how much the function counts at w: less where the noise is felt."""
         return math.exp(-(w * self.blur) ** 2 / 2) / (self.cycle * math.sin(w / 2))
 
 
@@ -295,24 +379,25 @@ class InvertedSum:
     """
 
     def __init__(self, draws: Sequence[tuple[int, Mapping[int, float]]], blur: float = 0.0) -> None:
-        least = [min(weights) for _, weights in draws]
-        self.base = sum(count * low for (count, _), low in zip(draws, least, strict=True))
-        self.step = math.gcd(*(number - low for (_, weights), low in zip(draws, least, strict=True)
+        lows = [min(weights) for _, weights in draws]
+        self.base = sum(count * low for (count, _), low in zip(draws, lows, strict=True))
+        self.step = math.gcd(*(number - low for (_, weights), low in zip(draws, lows, strict=True)
                                for number in weights)) or 1
-        self.kinds: list[tuple[int, list[tuple[float, float]]]] = []       # weight and distance from the mean
-        self.centre = top = most = variance = 0.0
-        for (count, weights), low in zip(draws, least, strict=True):
-            mean = math.fsum(weight * ((number - low) // self.step) for number, weight in weights.items())
-            terms = [(weight, (number - low) // self.step - mean) for number, weight in weights.items()]
+        self.kinds: list[tuple[int, list[tuple[float, float]]]] = []       # how many; weights, and steps from the mean
+        self.centre = top = most = variance = 0.0                          # in steps from base, as all below
+        for (count, weights), low in zip(draws, lows, strict=True):
+            steps = {(number - low) // self.step: weight for number, weight in weights.items()}
+            mean = math.fsum(weight * step for step, weight in steps.items())
+            terms = [(weight, step - mean) for step, weight in steps.items()]
             self.kinds.append((count, terms))
             self.centre += count * mean
-            top += count * max(part + mean for _, part in terms)
+            top += count * max(steps)
             most = max(most, *(abs(part) for _, part in terms))
             variance += count * math.fsum(weight * part ** 2 for weight, part in terms)
         # Further from its mean than this the sum lies in less than 1e-12 of all draws (Bernstein's inequality).
         self.radius = min(top, 9.5 * most + math.sqrt(90 * most ** 2 + 57 * variance)) + 1
         self.blur = _Nodes(2 * self.radius, blur / self.step).blur
-        self.waves: dict[int, list[_Wave]] = {}
+        self.waves: dict[int, list[_Wave]] = {}                            # by how coarse they are
 
     def share(self, most: int, coarse: int = 1) -> float:
         """Return P(sum <= most), with `coarse` times the noise where there must be any."""
@@ -334,31 +419,33 @@ class InvertedSum:
         while node < nodes.count:
             w, node = (node + 0.5) * nodes.angle, node + 1
             wave = complex(nodes.weight(w))
-            for (count, terms), (still, growth) in zip(self.kinds, limits, strict=True):
+            for (count, terms), (negligible, growth) in zip(self.kinds, limits, strict=True):
                 factor = sum([cmath.rect(weight, w * part) for weight, part in terms])
-                if (size := abs(factor)) <= still:
-                    node += int((still - size) / growth / nodes.angle)
+                if abs(factor) <= negligible:
+                    node += int((negligible - abs(factor)) / growth / nodes.angle)
                     break
                 wave *= factor ** count
             else:
                 yield w, wave
 
 
-class _Inverted:
+class _Inverted(_Solved):
     """The distribution of the mean of as many draws as there are groups, inverted.
 
     Where all sizes are equal that is the sum of the totals drawn. Else the mean is at most t where the sum of total - t
     size is at most 0, and that sum is inverted for each t anew.
+
+    >>> round(_Inverted({(1, 0): 1, (2, 3): 1}).share(Fraction(1)), 12)     # means 0, 1 in two ways and 3/2
+    0.75
     """
-    exact = False
 
     def __init__(self, kinds: _Kinds) -> None:
-        self.kinds, self.draws = kinds, sum(kinds.values())
-        means, sizes = [total / size for size, total in kinds], {size for size, _ in kinds}
-        self.blur = BLUR * (max(means) - min(means)) * sum(size * count for (size, _), count in kinds.items())
-        self.cases, self.totals = 0, None
-        if len(sizes) == 1:
-            self.cases, self.totals = self.draws * sizes.pop(), self._sum(Fraction(0))
+        super().__init__(kinds)
+        means = [total / size for size, total in kinds]
+        self.blur = BLUR * (max(means) - min(means)) * self.cases
+        self.totals = self._sum(Fraction(0)) if len({size for size, _ in kinds}) == 1 else None
+        if self.totals and not self.totals.blur:
+            self.grid = Fraction(self.totals.base, self.cases), Fraction(self.totals.step, self.cases)
 
     def _sum(self, t: Fraction) -> InvertedSum:
         """Return the sum of total - t size, in whole numbers."""
@@ -366,83 +453,17 @@ class _Inverted:
         return InvertedSum([(self.draws, weights)], self.blur * t.denominator)
 
     def share(self, t: Fraction, coarse: int = 1) -> float:
-        """Return P(mean <= t), with `coarse` times the noise where there must be any."""
-        means, most = (self.totals, math.floor(self.cases * t)) if self.totals else (self._sum(t), 0)
-        equal = sum(count for (size, total), count in self.kinds.items() if total == t * size) / self.draws
-        # Where every group drawn has this very mean, noise would bring half of the draws above it.
-        return min(1.0, means.share(most, coarse) + (equal ** self.draws / 2 if means.blur else 0.0))
-
-    def quantile(self, share: Fraction) -> Fraction:
-        """Return the smallest mean t with P(mean <= t) >= share."""
-        grid = None
-        if self.totals and not self.totals.blur:
-            grid = Fraction(self.totals.base, self.cases), Fraction(self.totals.step, self.cases)
-        return _end(self.kinds, share, self.share, grid)
-
-
-# === Looking for an end ===============================================================================================
-
-def _normal_quantile(probability: Number) -> float:
-    """Return a normal quantile, finite everywhere: almost a straight line in t."""
-    return NORMAL.inv_cdf(min(max(float(probability), 1e-9), 1 - 1e-9))
-
-
-def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, int], guess: float,
-           spread: float) -> int:
-    """Return the smallest whole number p with share(p) >= wanted, that lies above limits[0] and not above limits[1].
-
-    Closes in as if the shares were normal, with this spread at first, and by halves once that has had its chance.
-
-    >>> _first(lambda p: p / 100, 0.3, (0, 100), 50, 20)
-    30
-    """
-    low, high = limits
-    tries = 0
-    while high - low > 1:
-        tries += 1
-        if tries > 5 and tries % 2 == 0:
-            guess = (low + high) // 2                       # in whole numbers: these may be beyond any float
-        p = min(max(math.ceil(guess), low + 1), high - 1)
-        reached = share(p)
-        low, high = (low, p) if reached >= wanted else (p, high)
-        move = spread * (_normal_quantile(wanted) - _normal_quantile(reached))
-        guess = p + 1.1 * move + math.copysign(1, move)        # a little too far, so that both sides close in
-    return high
-
-
-def _end(kinds: _Kinds, wanted: Number, share: Callable[[Fraction, int], Number],
-         grid: tuple[Fraction, Fraction] | None = None) -> Fraction:
-    """Return the smallest t, in numerators, with share(t, coarse) >= wanted, on a grid: its first value, and a step.
-
-    Without one, it has SOLVED_STEPS. coarse, one after the other of ROUGHLY, is how many times as roughly as in the end
-    a share may be found. An end that stays where it is when the next finer shares are asked is taken.
-    """
-    means = [Fraction(total, size) for size, total in kinds]
-    least, most = min(means), max(means)
-    if least == most:
-        return least
-    base, step = grid or (Fraction(0), Fraction(2) ** math.floor(math.log2((most - least) / SOLVED_STEPS)))
-    cases = sum(size * count for (size, _), count in kinds.items())
-    middle = sum(total * count for (_, total), count in kinds.items()) / cases
-    spread = math.hypot(*(math.sqrt(count) * (total - size * middle) for (size, total), count in kinds.items()))
-    spread /= cases * float(step)
-    limits = math.floor((least - base) / step) - 1, math.ceil((most - base) / step)
-
-    def at_step(coarse: int) -> Callable[[int], Number]:
-        return lambda p: share(base + p * step, coarse)
-
-    last, guess = None, (middle - float(base)) / float(step) + spread * _normal_quantile(wanted)
-    for coarse in (1,) if grid else ROUGHLY:
-        end = _first(at_step(coarse), wanted, limits, guess, spread)
-        if last is not None and abs(end - last) <= 2:
-            break
-        guess = last = end
-    return base + step * end
+        summed, most = (self.totals, math.floor(self.cases * t)) if self.totals else (self._sum(t), 0)
+        share = summed.share(most, coarse)
+        if summed.blur:            # where every group drawn has this very mean, noise brings half of the draws above it
+            equal = sum(count for (size, total), count in self.kinds.items() if total == t * size)
+            share += (equal / self.draws) ** self.draws / 2
+        return min(1.0, share)
 
 
 # === The bootstrap, computed ==========================================================================================
 
-def _bootstrap(groups: Groups) -> _Counted | _Halved | _Inverted:
+def _bootstrap(groups: Groups) -> _Counted | _Solved:
     """Return the distribution of the mean of as many draws as there are groups. Raises ValueError on none."""
     if not groups:
         raise ValueError("a bootstrap needs at least one case")
@@ -450,21 +471,22 @@ def _bootstrap(groups: Groups) -> _Counted | _Halved | _Inverted:
 
 
 @functools.lru_cache(maxsize=4)                         # without sources the intervals by case and by source are one
-def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Halved | _Inverted:
+def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Solved:
     """Return the distribution, from how many groups there are of each kind: counted if that is little work."""
     kinds, draws = dict(times), sum(count for _, count in times)
     one_size = len({size for size, _ in kinds}) == 1
-    totals = {total: count for (_, total), count in kinds.items()}
-    if one_size and draws <= HALVED_DRAWS and (halved := _halved([totals] * draws, HALVED_SUMS)):
-        return _Halved(kinds, halved)
+    if one_size and draws <= HALVED_DRAWS:
+        ways_up_to = _halved([{total: count for (_, total), count in times}] * draws, HALVED_SUMS)
+        if ways_up_to:
+            return _Halved(kinds, ways_up_to)
     most = FEW_SUMS if one_size or draws > COUNTED_SOURCES else COUNTED_SUMS
     wide = _wide(kinds)
-    one: _Ways = {size * wide + total: count for (size, total), count in kinds.items()}
+    draw: _Ways = {size * wide + total: count for (size, total), count in times}
     ways: _Ways = {0: 1}
-    for left in range(draws, 0, -1):
-        if len(ways) * len(one) * left > most:          # no draw that is left takes fewer additions
+    for draws_left in range(draws, 0, -1):
+        if len(ways) * len(draw) * draws_left > most:   # no draw that is left takes fewer additions
             return _Inverted(kinds)
-        ways = _combined(ways, one)
+        ways = _combined(ways, draw)
     return _Counted(ways, wide)
 
 
@@ -545,24 +567,28 @@ def flip_p_value(values: Iterable[int]) -> Number:
 def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
     """Return the share of all subsets of positive sizes with a sum of at most reach.
 
-    Leaving a negative value out is as good as taking its size, so this answers for any values. They are counted in
-    whole numbers where these are small, or the sums of a half few: so a sum that equals the reach is seen to equal it.
+    They are counted in whole numbers where these are small, or where a half of the sizes has few sums: so a sum that
+    equals the reach is seen to equal it.
+
+    >>> _subsets(Counter({1: 1, 2: 1}), 1, 1)      # sums 0 and 1 of 0, 1, 2 and 3
+    Fraction(1, 2)
     """
     if reach < 0:
         return Fraction(0)
-    n, whole, every = sizes.total(), sum(size * count for size, count in sizes.items()), list(sizes.elements())
+    n, whole = sizes.total(), sum(size * count for size, count in sizes.items())
     if 2 * reach >= whole:                                      # every other subset is the rest of one that counts
         return 1 - _subsets(sizes, whole - reach - 1, coarse)
     unit, roughly = math.gcd(*sizes), coarse or 1
     if n > HALVED_GROUPS and reach // unit * n ** 2 * roughly <= COUNTED_BITS:
-        return _count_subsets([size // unit for size in every], reach // unit)
+        return _count_subsets([size // unit for size in sizes.elements()], reach // unit)
     if n <= HALVED_GROUPS or n <= MORE_GROUPS and not coarse:
-        ways = _halved([{0: 1, size: 1} for size in every], HALVED_SUMS if n <= HALVED_GROUPS else FEW_SUMS_OF_HALF)
-        if ways:
-            return Fraction(ways(reach), 2 ** n)
+        ways_up_to = _halved([{0: 1, size: 1} for size in sizes.elements()],
+                             HALVED_SUMS if n <= HALVED_GROUPS else FEW_SUMS_OF_HALF)
+        if ways_up_to:
+            return Fraction(ways_up_to(reach), 2 ** n)
     if n <= ROUNDED_GROUPS:
         step = Fraction(reach, ROUNDED_STEPS // roughly)
-        return _count_subsets([round(size / step) for size in every], reach // step)
+        return _count_subsets([round(size / step) for size in sizes.elements()], reach // step)
     return _invert_subsets({size // unit: count for size, count in sizes.items()}, reach // unit, roughly)
 
 
@@ -589,9 +615,13 @@ def _invert_subsets(sizes: Mapping[int, int], reach: int, coarse: int) -> float:
     A subset's sum is half the total, and each half size more or less: the characteristic function is the product of
     cos(w size / 2), and w can be left as soon as some factors make it negligible. What is smaller than floats can tell
     is bounded from above (Hoeffding 1963, JASA 58:13).
+
+    >>> round(_invert_subsets({2: 1, 3: 1}, 1, 1), 12)      # only the sum 0 of 0, 2, 3 and 5
+    0.25
     """
     halves = [(size / 2, times) for size, times in Counter(sizes).most_common()]          # these leave the fewest nodes
-    total, squares = (math.fsum(half ** power * times for half, times in halves) for power in (1, 2))
+    total = math.fsum(half * times for half, times in halves)
+    squares = math.fsum(half ** 2 * times for half, times in halves)
     gap = total - reach - 0.5
     bound = math.exp(-gap * gap / squares / 2)
     if bound < SMALLEST_TAIL:
@@ -620,6 +650,27 @@ def flip_excludes(groups: Groups, unit: int, limit: Number, alpha: Number) -> bo
     return flip_tail(heights) <= alpha
 
 
+class _Flipped(_Solved):
+    """The distribution of the mean of a subset of the groups; the empty one counts as at most any t."""
+
+    def share(self, t: Fraction, coarse: int = 1) -> Number:
+        return flip_tail(_heights(self.kinds, t), coarse)
+
+
+def _counted_subsets(kinds: _Kinds) -> _Counted:
+    """Return the distribution of the mean of a subset of the groups that is not empty, counted.
+
+    >>> _counted_subsets({(1, 0): 1, (1, 4): 1}).means
+    (0.0, 2.0, 4.0)
+    """
+    wide = _wide(kinds)
+    ways: _Ways = {0: 1}
+    for (size, total), count in kinds.items():
+        ways = _combined(ways, {taken * (size * wide + total): math.comb(count, taken) for taken in range(count + 1)})
+    del ways[0]                                                 # the empty subset has no mean
+    return _Counted(ways, wide)
+
+
 def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     """Return the means that a sign-flip test over source groups does not reject; tail is its two-sided p-value at 0.
 
@@ -641,25 +692,17 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     if not rank:
         reason = f"fewer than {groups_needed_for(tail)} sources: too few for a {100 * float(level):g}% interval"
         return Interval(None, f"exact, {patterns}", True, reason, p_value)
+    # No subsets have more sums of sizes, times sums of totals, than these.
     places = math.prod(sum(map(abs, values)) // (math.gcd(*values) or 1) + 1 for values in zip(*groups, strict=True))
     exact = n <= COUNTED_GROUPS or n * places <= COUNTED_SUBSETS
     if exact:
-        wide = _wide(kinds)
-        ways = functools.reduce(_combined, [{k * (size * wide + total): math.comb(count, k) for k in range(count + 1)}
-                                            for (size, total), count in kinds.items()])
-        del ways[0]                                             # the empty subset has no mean
-        counted = _Counted(ways, wide)
+        counted = _counted_subsets(kinds)
         low, high = (counted.quantile(Fraction(at, 2 ** n - 1)) for at in (rank, 2 ** n - rank))
     else:
-        low, high = (sign * _flip_end({(size, sign * total): count for (size, total), count in kinds.items()}, rank)
-                     for sign in (1, -1))
+        wanted = Fraction(2 * rank + 1, 2 ** (n + 1))           # more than rank of them, the empty one included
+        low = _Flipped(kinds).quantile(wanted)
+        high = -_Flipped({(size, -total): count for (size, total), count in kinds.items()}).quantile(wanted)
     return Interval((low / unit, high / unit), f"{'exact' if exact else 'numerical'}, {patterns}", exact, None, p_value)
-
-
-def _flip_end(kinds: _Kinds, rank: int) -> Fraction:
-    """Return the smallest t, in numerators, up to which so many non-empty subsets of groups have their mean."""
-    wanted = Fraction(2 * rank + 1, 2 ** (sum(kinds.values()) + 1))         # with the empty one: more than rank
-    return _end(kinds, wanted, lambda t, coarse: flip_tail(_heights(kinds, t), coarse))
 
 
 # === Planning =========================================================================================================

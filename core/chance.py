@@ -123,22 +123,25 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     figures: Record = {"trials": min(len(scores[0]) for scores in sides), "paired": paired} | dict.fromkeys(
         ("ratio", "p_value", "baseline", "candidate")) | {"withheld": False, "reason": None}
     if figures["trials"] < LUCK_TRIALS:
-        seeds = [[trial.seed for case in side.trials for trial in case if trial.seed is not None]
-                 for side in pair.sides]
-        if len(pair.cases) > 1 and any(len(set(side)) < len(side) for side in seeds):
+        if len(pair.cases) > 1 and any(map(_repeats_a_seed, pair.sides)):
             figures["reason"] = "one seed for all cases: cannot be checked"
         return figures
-    checked = figures["baseline"], figures["candidate"] = [_luck(scores) for scores in sides]
+    lucks = [_luck(scores) for scores in sides]
+    figures |= zip(SIDES, lucks, strict=True)
     if paired:
-        checked = [_luck([tuple(map(operator.sub, *case)) for case in zip(*reversed(sides), strict=True)])]
-        figures |= checked[0]
-    alarms = [luck for luck in checked if luck["ratio"] is not None
-              and (luck["ratio"] > LUCK_RATIO or luck["p_value"] < LUCK_P)]
+        lucks = [_luck([tuple(map(operator.sub, *case)) for case in zip(*reversed(sides), strict=True)])]
+        figures |= lucks[0]
+    alarms = [luck for luck in lucks if luck["ratio"] and (luck["ratio"] > LUCK_RATIO or luck["p_value"] < LUCK_P)]
     if alarms:
         worst = min(alarms, key=operator.itemgetter("p_value"))
         figures |= {"withheld": True, "reason": "trials of different cases move together, "
                     f"{text(worst['ratio'])} times as much as independent cases would (p = {text(worst['p_value'])})"}
     return figures
+
+
+def _repeats_a_seed(side: Side) -> bool:
+    seeds = [trial.seed for case in side.trials for trial in case if trial.seed is not None]
+    return len(set(seeds)) < len(seeds)
 
 
 def _scores_of_all(side: Side) -> list[tuple[Number, ...]]:
@@ -151,11 +154,12 @@ def _scores_of_all(side: Side) -> list[tuple[Number, ...]]:
 
 def _luck(scores: Sequence[tuple[Number, ...]]) -> Record:
     """Return ratio and p-value of scores by case and trial; None where no case varies."""
-    trials, together = len(scores[0]), squares_of([sum(column) for column in zip(*scores, strict=True)])
+    together = squares_of([sum(column) for column in zip(*scores, strict=True)])
     apart = math.fsum(squares_of(row) * cases for row, cases in Counter(scores).items())
     if not apart:
         return {"ratio": None, "p_value": None}
-    return {"ratio": together / apart, "p_value": chi_squared_tail(together / apart * (trials - 1), trials - 1)}
+    ratio, df = together / apart, len(scores[0]) - 1
+    return {"ratio": ratio, "p_value": chi_squared_tail(ratio * df, df)}
 
 
 def chi_squared_tail(value: float, df: int) -> float:
@@ -192,8 +196,8 @@ class VeryCases:
             if not self.passes:
                 self.reason = self.reason or "trials do not pair, and scores are not pass or fail"
             for scores in zip(before, after, strict=True):
-                known = [_variance_of_mean(tuple((score,) for score in case)) for case in scores]
-                self.variances.append(None if None in known else math.fsum(filter(None, known)))
+                variances = [_variance_of_mean(tuple(zip(case))) for case in scores]       # each trial is a draw
+                self.variances.append(None if None in variances else math.fsum(filter(None, variances)))
 
     def _pairs(self, pair: Pair, before: Scores, after: Scores) -> None:
         """Fill in units and variances where trials pair; units of all cases are whole numbers on one grid."""
@@ -202,14 +206,14 @@ class VeryCases:
         draw_of = {number: draw for draw, numbers in enumerate(alike_trials(pair)) for number in numbers}
         for numbers, old, new, *trials in zip(
                 trial_numbers(pair.baseline), before, after, *(side.trials for side in pair.sides), strict=True):
-            by_draw: dict[int, tuple[int, ...]] = {}           # the changes of the trials that are one draw
+            by_draw: dict[int, list[int]] = {}                 # the changes of the trials that are one draw
             for number, b, c in zip(numbers, old, new, strict=True):
-                by_draw[draw_of[number]] = (*by_draw.get(draw_of[number], ()), int((c - b) * unit))
-            draws = tuple(by_draw.values())
-            self.variances.append(_variance_of_mean(draws, unit))
+                by_draw.setdefault(draw_of[number], []).append(int((c - b) * unit))
+            self.variances.append(_variance_of_mean(tuple(map(tuple, by_draw.values())), unit))
+            changes = list(map(sum, by_draw.values()))
             if len(old) > 1 and all(map(_alike, trials)):
-                draws = (sum(draws, ()),)
-            self.units.append([sum(draw) * most // len(old) for draw in draws])
+                changes = [sum(changes)]
+            self.units.append([change * most // len(old) for change in changes])
 
     def figures(self, cases: Sequence[int], difference: Number) -> Record:
         """Return how often the difference on exactly these cases would be as large, had only the sampling differed.
@@ -221,18 +225,21 @@ class VeryCases:
         answer: Record = dict.fromkeys(("p_value", "interval_95", "pairs", "disagree", "method"))
         answer |= {"reason": self.reason, "interval_reason": self.reason}
         units = [self.units[i] for i in cases] if self.paired else []
-        values, moving = [value for case in units for value in case if value], sum(map(any, units))
+        values = [value for case in units for value in case if value]
         if self.paired:
             answer |= {"pairs": sum(map(len, units)), "disagree": len(values)}
         if self.reason:
             return answer
         if self.passes is None:
+            moving = sum(map(any, units))
+            one_size = len({*map(abs, values)}) <= 1
             answer["p_value"] = min(1, flip_p_value(values))
-            answer["method"] = "sign flips of trial pairs" if len({*map(abs, values)}) > 1 else "exact McNemar test"
+            answer["method"] = "exact McNemar test" if one_size else "sign flips of trial pairs"
         else:
-            dealt = [self.passes[i] for i in cases]
-            moving = sum(0 < b + c < in_both + also for b, in_both, c, also in dealt)
-            answer["p_value"], answer["method"] = _dealt(dealt), "passes of each case dealt to the two runs at random"
+            passes = [self.passes[i] for i in cases]
+            moving = sum(0 < b + c < in_baseline + in_candidate for b, in_baseline, c, in_candidate in passes)
+            answer["p_value"] = _dealt(passes)
+            answer["method"] = "passes of each case dealt to the two runs at random"
         variances = [variance for i in cases if (variance := self.variances[i]) is not None]
         if len(variances) < len(cases):
             return answer | {"interval_reason": "one trial a case shows no sampling"}
@@ -265,12 +272,13 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     def answer(trial: Trial) -> Any:
         return trial.score if trial.output is None else trial.output
 
-    cases = [{number: (answer(b), answer(c)) for number, b, c in zip(*case, strict=True)}
-             for case in zip(trial_numbers(pair.baseline), *(side.trials for side in pair.sides), strict=True)]
+    cases = [{number: (answer(b), answer(c)) for number, b, c in zip(numbers, before, after, strict=True)}
+             for numbers, before, after in zip(
+                 trial_numbers(pair.baseline), pair.baseline.trials, pair.candidate.trials, strict=True)]
     numbers = sorted(set[int]().union(*cases))
     columns = {number: tuple(case.get(number) for case in cases) for number in numbers}     # None where it is lacking
     if any(None in column for column in columns.values()):
-        groups = grouped(numbers, lambda number, group: all(_agree(columns[number], columns[other]) for other in group))
+        groups = grouped(numbers, lambda number, group: all(_agree(columns[number], columns[k]) for k in group))
     else:
         same: dict[tuple[Any, ...], list[int]] = {}        # thousands of trials cannot be held against each other
         for number, column in columns.items():
@@ -281,8 +289,8 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     return groups
 
 
-def _agree(one: Sequence[Any], other: Sequence[Any]) -> bool:
-    return all(a == b or a is None or b is None for a, b in zip(one, other, strict=True))
+def _agree(answers: Sequence[Any], others: Sequence[Any]) -> bool:
+    return all(a == b or a is None or b is None for a, b in zip(answers, others, strict=True))
 
 
 def grouped(numbers: Iterable[int], alike: Callable[[int, list[int]], bool]) -> list[list[int]]:
@@ -311,9 +319,9 @@ def _dealt(cases: Sequence[Passes]) -> float:
     grid = math.lcm(*{count for _, in_baseline, _, in_candidate in cases for count in (in_baseline, in_candidate)})
     seen = abs(sum(c * (grid // in_candidate) - b * (grid // in_baseline) for b, in_baseline, c, in_candidate in cases))
     draws = []
-    for (total, one, other), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
-        moves = _deals(total, one, other).items()
-        draws.append((count, {move * grid // (one * other): share for move, share in moves if share > 1e-20}))
+    for (total, in_b, in_c), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
+        moves = _deals(total, in_b, in_c).items()
+        draws.append((count, {move * grid // (in_b * in_c): share for move, share in moves if share > 1e-20}))
     difference = InvertedSum(draws)
     return min(1.0, max(0.0, difference.share(-seen) + 1 - difference.share(seen - 1)) + 1e-12)
 
@@ -328,30 +336,30 @@ def consistency(pair: Pair) -> Record:
     arXiv:2406.12045). newly_unsteady are the cases that pass sometimes, and did not before; newly_steady the reverse.
 
     >>> from core.trials import ComparedCase
-    >>> one, other = (Side({}, [[Trial(t, score) for t, score in enumerate(scores)]], [])
-    ...               for scores in ([1, 1, 1], [1, 0, 1]))
-    >>> consistency(Pair([ComparedCase("a", None, ())], one, other, (0, 1), {}, []))["newly_unsteady"]
+    >>> before, after = (Side({}, [[Trial(t, score) for t, score in enumerate(scores)]], [])
+    ...                  for scores in ([1, 1, 1], [1, 0, 1]))
+    >>> consistency(Pair([ComparedCase("a", None, ())], before, after, (0, 1), {}, []))["newly_unsteady"]
     ['a']
     """
-    counts = [[([trial.score for trial in case].count(pair.score_range[1]), len(case)) for case in side.trials]
-              for side in pair.sides]
-    most, figures = min(trials for side in counts for _, trials in side), dict[str, Any]()
-    for name, side in zip(SIDES, counts, strict=True):
-        powers = [0.0] * most
-        for (passes, trials), cases in Counter(side).items():
+    figures, unsteady = dict[str, Any](), []
+    least = min(len(case) for side in pair.sides for case in side.trials)
+    for name, side in zip(SIDES, pair.sides, strict=True):
+        counts = [([trial.score for trial in case].count(pair.score_range[1]), len(case)) for case in side.trials]
+        powers = [0.0] * least
+        for (passes, trials), cases in Counter(counts).items():
             chance = 1.0
-            for k in range(min(most, passes)):
+            for k in range(min(least, passes)):
                 chance *= (passes - k) / (trials - k)
-                powers[k] += chance * cases / len(side)
-        always = sum(passes == trials for passes, trials in side)
-        never = sum(passes == 0 for passes, _ in side)
-        figures[name] = {"always": always, "sometimes": len(side) - always - never, "never": never,
+                powers[k] += chance * cases / len(counts)
+        sometimes = {case.id for case, (passes, trials) in zip(pair.cases, counts, strict=True) if 0 < passes < trials}
+        never = sum(passes == 0 for passes, _ in counts)
+        figures[name] = {"always": len(counts) - len(sometimes) - never, "sometimes": len(sometimes), "never": never,
                          "pass_hat_k": powers}
-    unsteady = [[0 < passes < trials for passes, trials in side] for side in counts]
-    changes = list(zip(pair.cases, *unsteady, strict=True))
-    return figures | {"newly_unsteady": [case.id for case, before, after in changes if after and not before],
-                    "newly_steady": [case.id for case, before, after in changes if before and not after],
-                    "reason": None if most > 1 else "one trial a case: none can pass only sometimes"}
+        unsteady.append(sometimes)
+    before, after = unsteady
+    return figures | {"newly_unsteady": [case.id for case in pair.cases if case.id in after - before],
+                      "newly_steady": [case.id for case in pair.cases if case.id in before - after],
+                      "reason": None if least > 1 else "one trial a case: none can pass only sometimes"}
 
 
 def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
@@ -391,35 +399,37 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
     >>> found["splits"], found["largest_difference"], found["gate_tripped_share"], found["reason"]
     (1, Fraction(1, 3), None, 'groups: 3, too few for an interval to try a gate on')
     """
-    trials, sizes = min(map(len, baseline)), Counter(members)
-    half, cases = trials // 2, [sizes[group] for group in range(len(sizes))]
+    trials, groups = min(map(len, baseline)), max(members) + 1
+    half = trials // 2
     figures: Record = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
-                                   "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}
+                                     "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}
     if not half:
         return figures | {"reason": "one trial a case: no halves to compare"}
     unit = math.lcm(*{score.denominator for scores in baseline for score in scores})
-    columns = [[0] * len(sizes) for _ in range(trials)]                    # group sums of each trial number
+    sizes = [0] * groups
+    columns = [[0] * groups for _ in range(trials)]                        # group sums of each trial number
     for group, scores in zip(members, baseline, strict=True):
+        sizes[group] += 1
         for column, score in zip(columns, scores, strict=False):           # of uneven trials the first count
             column[group] += score.numerator * (unit // score.denominator)
     low, high = score_range
     steps = math.ceil((high - low) * unit * half * len(baseline))
-    splits, method = _splits(trials, _most_splits(len(sizes), trials, steps), seed)
-    wanted = [limits.claim] if limits.claim else ["better", "worse"]
+    splits, method = _splits(trials, _most_splits(groups, trials, steps), seed)
+    claims = [limits.claim] if limits.claim else ["better", "worse"]
     differences, wrong = [], []
     for numbers in splits:
-        early, late = ([sum(sums) for sums in zip(*(columns[t] for t in side), strict=True)] for side in numbers)
+        early, late = (list(map(sum, zip(*(columns[t] for t in side), strict=True))) for side in numbers)
         differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * unit * half))
-        if len(sizes) < limits.sources:
+        if groups < limits.sources:
             continue
         for before, after in ((early, late), (late, early)):
-            seen = evidence_of(cases, before, after, unit * half, score_range)
-            claimed = any(holds(claim, seen, limits) for claim in wanted)
+            seen = evidence_of(sizes, before, after, unit * half, score_range)
+            claimed = any(holds(claim, seen, limits) for claim in claims)
             wrong.append(claimed == (limits.gate in (None, "better")))
     return figures | {"trials_per_half": half, "splits": len(splits), "method": method,
-                    "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences),
-                    "gate_tripped_share": Fraction(sum(wrong), len(wrong)) if wrong else None,
-                    "reason": None if wrong else f"groups: {len(sizes)}, too few for an interval to try a gate on"}
+                      "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences),
+                      "gate_tripped_share": Fraction(sum(wrong), len(wrong)) if wrong else None,
+                      "reason": None if wrong else f"groups: {groups}, too few for an interval to try a gate on"}
 
 
 def _most_splits(groups: int, trials: int, steps: int) -> int:

@@ -47,7 +47,9 @@ def text(value: Number, sign: str = "") -> str:
     number = float(value)
     if 1000 <= abs(number) < 1e15:
         return f"{number:{sign}.0f}"
-    return f"{round(number, 4) if 0.01 <= abs(number) < 1 else number:{sign if number else ''}.4g}"
+    if 0.01 <= abs(number) < 1:
+        number = round(number, 4)
+    return f"{number:{sign}.4g}" if number else "0"
 
 
 def whole_numbers(values: Sequence[int | Fraction]) -> tuple[list[int], int]:
@@ -169,8 +171,8 @@ class Evidence(NamedTuple):
         size = (2 * sum(n * n for n in sizes) + sum(sizes)) // (2 * sum(sizes))
         change = Fraction(self.most_lost if sign > 0 else self.most_gained)
         groups = [(n, total * change.denominator) for n, total in self.groups]
-        one = size, -sign * size * change.numerator * self.unit
-        return self._replace(groups=[*groups, one], unit=self.unit * change.denominator)
+        groups.append((size, -sign * size * change.numerator * self.unit))
+        return self._replace(groups=groups, unit=self.unit * change.denominator)
 
     def above(self, sign: int, limit: Number, alpha: Number, one_more: bool = False) -> bool:
         """Tell whether the low end of the interval of sign * difference lies above a limit, strictly.
@@ -179,10 +181,14 @@ class Evidence(NamedTuple):
         far as it could.
         """
         filled = self.against if sign > 0 else self.favour
-        seen = [self, filled] if filled else [self]
-        seen += [one.with_one_more(sign) for one in seen] if one_more else []
-        return all(intervals.flip_excludes([(n, sign * total) for n, total in one.groups], one.unit, limit, alpha)
-                   for one in seen)
+        tried = [self, filled] if filled else [self]
+        if one_more:
+            tried += [evidence.with_one_more(sign) for evidence in tried]
+        return all(evidence._excludes(sign, limit, alpha) for evidence in tried)
+
+    def _excludes(self, sign: int, limit: Number, alpha: Number) -> bool:
+        turned = [(n, sign * total) for n, total in self.groups]
+        return intervals.flip_excludes(turned, self.unit, limit, alpha)
 
     def interval(self, alpha: Number) -> intervals.Interval:
         return intervals.sign_flip(self.groups, self.unit, level=1 - 2 * Fraction(alpha))
@@ -191,11 +197,11 @@ class Evidence(NamedTuple):
 def evidence_of(sizes: Sequence[int], before: Sequence[int], after: Sequence[int], unit: int,
                 score_range: tuple[Number, Number]) -> Evidence:
     """Return the evidence of two runs, from the number of cases of each source and the sums of their scores * unit."""
-    means = list(map(operator.truediv, before, sizes))
-    best, worst = (Fraction(before[source], sizes[source] * unit) for source in (
-        means.index(max(means)), means.index(min(means))))
+    means = list(map(operator.truediv, before, sizes))                     # in floats: these are asked for often
+    best, worst = means.index(max(means)), means.index(min(means))
     groups = list(zip(sizes, map(operator.sub, after, before), strict=True))
-    return Evidence(groups, unit, best - score_range[0], score_range[1] - worst)
+    return Evidence(groups, unit, Fraction(before[best], sizes[best] * unit) - score_range[0],
+                    score_range[1] - Fraction(before[worst], sizes[worst] * unit))
 
 
 # === May it ship? ===
@@ -248,7 +254,7 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str
     """
     flip = seen.interval(limits.alpha)
     claims = [claim for claim in CLAIMS if holds(claim, seen, limits)]
-    held = limits.gate is None or limits.claim in claims
+    claim_holds = limits.gate is None or limits.claim in claims
     gated = limits.gate is not None or failed is not None
     record: Record = {
         "unit": "source" if has_sources else "case", "groups": len(seen.groups), "min_gain": limits.min_gain,
@@ -256,13 +262,14 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str
         "alpha": limits.alpha, "level": 1 - 2 * limits.alpha, "interval": flip.interval, "interval_method": flip.method,
         **_safety_intervals(seen, limits), "sources_for_level": limits.sources, "claims": claims,
         "verdict": claims[0] if claims else "undecided", "gate": limits.gate,
-        "gate_met": held and not failed if gated else None,
+        "gate_met": claim_holds and not failed if gated else None,
+        "gate_contradicted": bool(failed) or not claim_holds and contradicted(seen, limits),
     }
-    record["gate_contradicted"] = bool(failed) or not held and contradicted(seen, limits)
     record |= _numbers_needed(seen, limits, record["verdict"])
     record["reason"] = None if claims else why_not(record, "not worse" if limits.margin else None)
     reasons = [f"cases that must pass and do not: {listed(failed)}"] if failed else []
-    reasons += [] if held else [why_not(record, limits.claim)]
+    if not claim_holds:
+        reasons.append(why_not(record, limits.claim))
     record["gate_reason"] = "; ".join(reasons) or None
     return record
 
@@ -286,36 +293,46 @@ def _safety_intervals(seen: Evidence, limits: Limits) -> Record:
 def _widest(lower: Evidence, upper: Evidence, alpha: Number) -> tuple[Number, Number] | None:
     """Return the low end of one interval and the high end of the other."""
     low, high = (evidence.interval(alpha).interval for evidence in (lower, upper))
-    return low and high and (low[0], high[1])
+    return (low[0], high[1]) if low and high else None
 
 
 def why_not(record: Record, claim: str | None) -> str:
     """Return in words why a claim does not hold (None: why nothing can be claimed), from a decision's own numbers."""
-    unit, margin, gain = record["unit"], record["margin"], record["min_gain"]
+    unit, margin = record["unit"], record["margin"]
     if record["interval"] is None:
         return f"a claim takes at least {record['sources_for_level']} {unit}s, not {record['groups']}"
     kind = "equivalence_interval" if claim == "equivalent" else "interval"
     low, high = record[kind]
-    no_gain = f"does not lie above {text(gain)}"
-    beyond = low >= margin or high <= -margin
-    excludes = f"{'shows' if beyond else 'does not rule out'} a {{}} of {text(margin)}{' or more' if beyond else ''}"
-    inside, outside = {
-        None: (low > gain or high < 0, "leaves open whether it is a gain or a loss" if low <= 0 < high else no_gain),
-        "better": (low > gain, no_gain),
-        "equivalent": (-margin < low and high < margin, excludes.format("change")),
-        "not worse": (low > -margin, excludes.format("loss"))}[claim]
-    if not inside:
-        return f"the interval by {unit}, {text(low, '+')} to {text(high, '+')}, {outside}"
+    objection = _objection(claim, low, high, record)
+    if objection:
+        return f"the interval by {unit}, {text(low, '+')} to {text(high, '+')}, {objection}"
+    changes = []
     if claim in SAFETY:
         low, high = record[f"{kind}_with_one_more"]
-        worst = [("fails completely would put the loss", -low)]
-        worst += [("gains all it can would put the gain", high)] if claim == "equivalent" else []
-        for event, change in worst:
-            if change >= margin:
-                needed = record["sources_needed"]
-                settle = f"; about {needed} {unit}s would settle it" if needed else ""
-                return f"one more {unit} that {event} at {text(change)}, beyond the margin of {text(margin)}{settle}"
+        changes.append(("fails completely would put the loss", -low))
+    if claim == "equivalent":
+        changes.append(("gains all it can would put the gain", high))
+    for event, change in changes:
+        if change >= margin:
+            needed = record["sources_needed"]
+            settle = f"; about {needed} {unit}s would settle it" if needed else ""
+            return f"one more {unit} that {event} at {text(change)}, beyond the margin of {text(margin)}{settle}"
     return MISSING
+
+
+def _objection(claim: str | None, low: Number, high: Number, record: Record) -> str | None:
+    """Return in words what in an interval speaks against a claim; None where nothing does."""
+    gain, margin = record["min_gain"], record["margin"]
+    if claim in SAFETY:
+        if low > -margin and (high < margin or claim == "not worse"):
+            return None
+        change = f"a {'change' if claim == 'equivalent' else 'loss'} of {text(margin)}"
+        return f"shows {change} or more" if low >= margin or high <= -margin else f"does not rule out {change}"
+    if low > gain or claim is None and high < 0:
+        return None
+    if claim is None and low <= 0 < high:
+        return "leaves open whether it is a gain or a loss"
+    return f"does not lie above {text(gain)}"
 
 
 def nothing_moved(diffs: Differences) -> Record | None:
@@ -350,13 +367,17 @@ def t_quantile(share: float, df: int) -> float:
 
 def _t_share(angle: float, df: int) -> float:
     """Return P(T <= t), t being sqrt(df) tan(angle)."""
+    if df == 1:
+        return 0.5 + angle / math.pi
     odd = df % 2
-    term = total = (math.cos(angle) if odd else 1.0) * (df > 1)
+    term = total = math.cos(angle) if odd else 1.0
     for k in range(2 + odd, df - 1, 2):
         term *= (k - 1) / k * math.cos(angle) ** 2
         total += term
     within = math.sin(angle) * total
-    return (1 + ((angle + within) * 2 / math.pi if odd else within)) / 2
+    if odd:
+        within = (angle + within) * 2 / math.pi
+    return (1 + within) / 2
 
 
 def reach(alpha: Number, groups: int) -> float:
@@ -379,20 +400,21 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
     difference seen lies beyond it. groups_needed, at the spread seen and with 80% power, is None once it has that
     verdict, and where no number would do: the difference lies on a limit, or a single source shows no spread.
     """
-    asked = "equivalent" if limits.gate == "equivalent" else "not worse"
-    figures = {"groups_needed": None, "sources_needed": _sources_needed(asked, seen, limits) if limits.margin else None}
+    safety = "equivalent" if limits.gate == "equivalent" else "not worse"
+    figures = {"groups_needed": None,
+               "sources_needed": _sources_needed(safety, seen, limits) if limits.margin else None}
     n, total = map(sum, zip(*seen.groups, strict=True))
-    difference = Fraction(total, n * seen.unit)
+    difference, groups = Fraction(total, n * seen.unit), len(seen.groups)
     for claim in CLAIMS:
         demands = _demands(claim, limits)
         gap = min(sign * difference - limit for sign, limit, _ in demands)
-        if gap > 0:
+        if gap > 0:                                        # endless sources have this verdict
             break
-    if claim != verdict and gap > 0 and len(seen.groups) > 1:
-        variance = cluster_variance(seen.groups, seen.unit) * len(seen.groups)
-        needed = _whole(variance * Fraction(reach(demands[0][2], len(seen.groups))) ** 2 / gap ** 2)
+    if claim != verdict and gap > 0 and groups > 1:
+        variance = cluster_variance(seen.groups, seen.unit) * groups
+        needed = _whole(variance * Fraction(reach(demands[0][2], groups)) ** 2 / gap ** 2)
         safe = _sources_needed(claim, seen, limits) if claim in SAFETY else None
-        figures["groups_needed"] = max(needed, limits.sources, len(seen.groups) + 1, safe or 0)
+        figures["groups_needed"] = max(needed, limits.sources, groups + 1, safe or 0)
     return figures
 
 

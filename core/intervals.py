@@ -15,15 +15,15 @@
     $ python3 -c "from core import intervals; print(*intervals.exact_interval([0, 0, 0, 1, 1, 3], 5).interval)"
     1/30 11/30
 
-It is long because a distribution is the same few steps for all of these, counted or inverted, and stays in one place.
-Reads, writes and prints nothing, and imports nothing of ours. Differences are whole `numerators` over one `unit`: a
-case that went from 3 to 5 passes of 5 trials is 2 over unit 5. A source group is (number of its cases, sum of their
-numerators). Intervals are in score units.
+It is long because each of these asks for a distribution, and all ways to have one stay in one place. Reads, writes and
+prints nothing, and imports nothing of ours. Differences are whole `numerators` over one `unit`: a case that went from 3
+to 5 passes of 5 trials is 2 over unit 5. A source group is (number of its cases, sum of their numerators). Intervals
+are in score units.
 
 Only sampled_interval, whose figures are published, draws anything. All else is the distribution that such draws come
-from, found in one of two ways. Where that is little work it is counted, in whole numbers: a probability that equals a
-limit is seen to equal it. Else it is inverted, in floats (`_Nodes` says what that is); interval ends then lie within
-1e-4 of the score range of the true ones.
+from, found in one of two ways. Where that is little work it is counted: in how many of all draws does the sum come out
+at most so large? These are whole numbers, and a probability that equals a limit is seen to equal it. Else it is
+inverted, in floats (`_Nodes` says what that is), and interval ends lie within 1e-4 of the score range of the true ones.
 """
 
 import cmath
@@ -189,21 +189,16 @@ def _first(share: Callable[[int], Number], wanted: Number, limits: tuple[int, in
     return high
 
 
-class _Solved:
-    """The distribution of a mean of groups that is asked for P(mean <= t) at one t after the other, to find an end.
+def _cases(kinds: _Kinds) -> int:
+    return sum(size * count for (size, _), count in kinds.items())
 
-    grid, a first value and a step, is where all means lie. Without one, ends are looked for on SOLVED_STEPS.
-    """
-    exact = False
-    grid: tuple[Fraction, Fraction] | None = None
 
-    def __init__(self, kinds: _Kinds) -> None:
-        self.kinds, self.draws = kinds, sum(kinds.values())
-        self.cases = sum(size * count for (size, _), count in kinds.items())
-
-    def share(self, t: Fraction, coarse: int = 1) -> Number:
-        """Return P(mean <= t); where that is not exact, it may be `coarse` times as rough as it has to be."""
-        raise NotImplementedError
+class _Solved(NamedTuple):
+    """The distribution of a mean of groups that is asked for P(mean <= t) at one t after the other, to find an end."""
+    kinds: _Kinds
+    share: Callable[[Fraction, int], Number]          # of t, and how many times as rough as in the end it may be
+    exact: bool = False
+    grid: tuple[Fraction, Fraction] | None = None     # a first value and a step, where all means lie; else SOLVED_STEPS
 
     def quantile(self, wanted: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= wanted.
@@ -216,13 +211,14 @@ class _Solved:
             return least
         base, step = self.grid or (Fraction(0), Fraction(2) ** math.floor(math.log2((most - least) / SOLVED_STEPS)))
         limits = math.floor((least - base) / step) - 1, math.ceil((most - base) / step)
-        middle = sum(total * count for (_, total), count in self.kinds.items()) / self.cases
+        cases = _cases(self.kinds)
+        middle = sum(total * count for (_, total), count in self.kinds.items()) / cases
         spread = math.hypot(*(math.sqrt(count) * (total - size * middle)
-                              for (size, total), count in self.kinds.items())) / (self.cases * float(step))
+                              for (size, total), count in self.kinds.items())) / (cases * float(step))
         guess = (middle - float(base)) / float(step) + spread * _normal_quantile(wanted)
         last = math.inf
         for coarse in (1,) if self.grid else ROUGHLY:
-            end = _first(lambda p, coarse=coarse: self.share(base + p * step, coarse),   # type: ignore[misc]
+            end = _first(lambda p, coarse=coarse: self.share(base + p * step, coarse),  # type: ignore[misc]
                          wanted, limits, guess, spread)
             if abs(end - last) <= 2:
                 break
@@ -263,7 +259,7 @@ class _Counted:
     """The distribution of a mean, from in how many ways each place comes out.
 
     >>> mean = _Counted({100: 1, 205: 2, 105: 1}, 100)          # means 0, 5/2 (in two ways) and 5
-    >>> mean.quantile(Fraction(1, 2)), mean.share(Fraction(3))
+    >>> mean.quantile(Fraction(1, 2)), mean.share(Fraction(3), 1)
     (Fraction(5, 2), Fraction(3, 4))
     """
     exact = True
@@ -276,8 +272,8 @@ class _Counted:
         self.means, self.totals, self.sizes, counts = zip(*rows, strict=True)
         self.running = list(itertools.accumulate(counts))
 
-    def share(self, t: Fraction) -> Fraction:
-        """Return P(mean <= t)."""
+    def share(self, t: Fraction, coarse: int) -> Fraction:
+        """Return P(mean <= t), however coarse it may be."""
         at = bisect_right(self.means, float(t))
         return Fraction(self.running[at - 1] if at else 0, self.running[-1])
 
@@ -307,18 +303,6 @@ def _halved(draws: Sequence[_Ways], most: int) -> Callable[[int], int] | None:
     sums = sorted(halves[0])
     running = list(itertools.accumulate(map(halves[0].__getitem__, sums), initial=0))
     return lambda reach: sum(ways * running[bisect_right(sums, reach - part)] for part, ways in halves[1].items())
-
-
-class _Halved(_Solved):
-    """The distribution of the mean of draws of one size, from in how many ways their totals add up to at most a sum."""
-    exact = True
-
-    def __init__(self, kinds: _Kinds, ways_up_to: Callable[[int], int]) -> None:
-        super().__init__(kinds)
-        self.grid, self.ways_up_to = (Fraction(0), Fraction(1, self.cases)), ways_up_to
-
-    def share(self, t: Fraction, coarse: int = 1) -> Fraction:
-        return Fraction(self.ways_up_to(math.floor(t * self.cases)), self.draws ** self.draws)
 
 
 def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
@@ -429,36 +413,34 @@ class InvertedSum:
                 yield w, wave
 
 
-class _Inverted(_Solved):
-    """The distribution of the mean of as many draws as there are groups, inverted.
+def _inverted(kinds: _Kinds) -> _Solved:
+    """Return the distribution of the mean of as many draws as there are groups, inverted.
 
     Where all sizes are equal that is the sum of the totals drawn. Else the mean is at most t where the sum of total - t
     size is at most 0, and that sum is inverted for each t anew.
 
-    >>> round(_Inverted({(1, 0): 1, (2, 3): 1}).share(Fraction(1)), 12)     # means 0, 1 in two ways and 3/2
+    >>> round(_inverted({(1, 0): 1, (2, 3): 1}).share(Fraction(1), 1), 12)  # means 0, 1 in two ways and 3/2
     0.75
     """
+    draws, cases, means = sum(kinds.values()), _cases(kinds), [total / size for size, total in kinds]
+    blur = BLUR * (max(means) - min(means)) * cases
 
-    def __init__(self, kinds: _Kinds) -> None:
-        super().__init__(kinds)
-        means = [total / size for size, total in kinds]
-        self.blur = BLUR * (max(means) - min(means)) * self.cases
-        self.totals = self._sum(Fraction(0)) if len({size for size, _ in kinds}) == 1 else None
-        if self.totals and not self.totals.blur:
-            self.grid = Fraction(self.totals.base, self.cases), Fraction(self.totals.step, self.cases)
+    def summed(t: Fraction) -> InvertedSum:
+        weights = {height: count / draws for height, count in _heights(kinds, t).items()}
+        return InvertedSum([(draws, weights)], blur * t.denominator)
 
-    def _sum(self, t: Fraction) -> InvertedSum:
-        """Return the sum of total - t size, in whole numbers."""
-        weights = {height: count / self.draws for height, count in _heights(self.kinds, t).items()}
-        return InvertedSum([(self.draws, weights)], self.blur * t.denominator)
+    def share(t: Fraction, coarse: int) -> float:
+        heights, most = (totals, math.floor(cases * t)) if totals else (summed(t), 0)
+        reached = heights.share(most, coarse)
+        if heights.blur:           # where every group drawn has this very mean, noise brings half of the draws above it
+            equal = sum(count for (size, total), count in kinds.items() if total == t * size)
+            reached += (equal / draws) ** draws / 2
+        return min(1.0, reached)
 
-    def share(self, t: Fraction, coarse: int = 1) -> float:
-        summed, most = (self.totals, math.floor(self.cases * t)) if self.totals else (self._sum(t), 0)
-        share = summed.share(most, coarse)
-        if summed.blur:            # where every group drawn has this very mean, noise brings half of the draws above it
-            equal = sum(count for (size, total), count in self.kinds.items() if total == t * size)
-            share += (equal / self.draws) ** self.draws / 2
-        return min(1.0, share)
+    totals = summed(Fraction(0)) if len({size for size, _ in kinds}) == 1 else None
+    if totals and not totals.blur:
+        return _Solved(kinds, share, grid=(Fraction(totals.base, cases), Fraction(totals.step, cases)))
+    return _Solved(kinds, share)
 
 
 # === The bootstrap, computed ==========================================================================================
@@ -474,18 +456,18 @@ def _bootstrap(groups: Groups) -> _Counted | _Solved:
 def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Solved:
     """Return the distribution, from how many groups there are of each kind: counted if that is little work."""
     kinds, draws = dict(times), sum(count for _, count in times)
-    one_size = len({size for size, _ in kinds}) == 1
-    if one_size and draws <= HALVED_DRAWS:
-        ways_up_to = _halved([{total: count for (_, total), count in times}] * draws, HALVED_SUMS)
-        if ways_up_to:
-            return _Halved(kinds, ways_up_to)
+    one_size, cases = len({size for size, _ in kinds}) == 1, _cases(kinds)
+    totals = {total: count for (_, total), count in times}
+    if one_size and draws <= HALVED_DRAWS and (ways_up_to := _halved([totals] * draws, HALVED_SUMS)):
+        return _Solved(kinds, lambda t, coarse: Fraction(ways_up_to(math.floor(t * cases)), draws ** draws),
+                       exact=True, grid=(Fraction(0), Fraction(1, cases)))
     most = FEW_SUMS if one_size or draws > COUNTED_SOURCES else COUNTED_SUMS
     wide = _wide(kinds)
     draw: _Ways = {size * wide + total: count for (size, total), count in times}
     ways: _Ways = {0: 1}
     for draws_left in range(draws, 0, -1):
         if len(ways) * len(draw) * draws_left > most:   # no draw that is left takes fewer additions
-            return _Inverted(kinds)
+            return _inverted(kinds)
         ways = _combined(ways, draw)
     return _Counted(ways, wide)
 
@@ -494,7 +476,8 @@ def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) 
     """Return the percentile interval of the bootstrap distribution itself, mean of numerators / unit: no resamples.
 
     The low end is the smallest v with P(mean <= v) >= (1 - level) / 2, the high end the same with (1 + level) / 2.
-    Assumes that the cases are independent. Raises ValueError on no cases.
+    Endless resamples of sampled_interval would end there (Efron 1979, Annals of Statistics 7:1). Assumes that the cases
+    are independent. Raises ValueError on no cases.
 
     >>> exact_interval([0, 1], 1).interval             # means 0, 1/2 and 1 with shares 1/4, 1/2 and 1/4
     (Fraction(0, 1), Fraction(1, 1))
@@ -509,9 +492,9 @@ def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) 
 def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     """Return the bootstrap interval of the mean over cases when whole source groups are drawn; tail is P(mean <= 0).
 
-    A resample draws as many groups as there are; its mean weighs every drawn case the same. Assumes that groups are
-    independent, and promises too much with few: nine groups cover the truth in about 88 of 100 worlds. Raises
-    ValueError on no groups.
+    A resample draws as many groups as there are; its mean weighs every drawn case the same (Davison & Hinkley 1997,
+    Bootstrap Methods and their Application, section 3.8). Assumes that groups are independent, and promises too much
+    with few: nine groups cover the truth in about 88 of 100 worlds. Raises ValueError on no groups.
 
     >>> source_interval([(1, 0), (1, 1)], 1, level=0.5)[:2]
     ((Fraction(0, 1), Fraction(1, 2)), 'exact over 3 draws')
@@ -521,7 +504,7 @@ def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interva
     if means.exact and n <= 10:
         method = f"exact over {math.comb(2 * n - 1, n)} draws"
     return Interval((means.quantile(tail) / unit, means.quantile(1 - tail) / unit), method, means.exact, None,
-                    means.share(Fraction(0)))
+                    means.share(Fraction(0), 1))
 
 
 # === Sign flips =======================================================================================================
@@ -650,13 +633,6 @@ def flip_excludes(groups: Groups, unit: int, limit: Number, alpha: Number) -> bo
     return flip_tail(heights) <= alpha
 
 
-class _Flipped(_Solved):
-    """The distribution of the mean of a subset of the groups; the empty one counts as at most any t."""
-
-    def share(self, t: Fraction, coarse: int = 1) -> Number:
-        return flip_tail(_heights(self.kinds, t), coarse)
-
-
 def _counted_subsets(kinds: _Kinds) -> _Counted:
     """Return the distribution of the mean of a subset of the groups that is not empty, counted.
 
@@ -699,10 +675,15 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
         counted = _counted_subsets(kinds)
         low, high = (counted.quantile(Fraction(at, 2 ** n - 1)) for at in (rank, 2 ** n - rank))
     else:
-        wanted = Fraction(2 * rank + 1, 2 ** (n + 1))           # more than rank of them, the empty one included
-        low = _Flipped(kinds).quantile(wanted)
-        high = -_Flipped({(size, -total): count for (size, total), count in kinds.items()}).quantile(wanted)
+        low = _flip_end(kinds, rank)
+        high = -_flip_end({(size, -total): count for (size, total), count in kinds.items()}, rank)
     return Interval((low / unit, high / unit), f"{'exact' if exact else 'numerical'}, {patterns}", exact, None, p_value)
+
+
+def _flip_end(kinds: _Kinds, rank: int) -> Fraction:
+    """Return the smallest t, in numerators, up to which so many non-empty subsets of groups have their mean."""
+    wanted = Fraction(2 * rank + 1, 2 ** (sum(kinds.values()) + 1))         # with the empty one: more than rank
+    return _Solved(kinds, lambda t, coarse: flip_tail(_heights(kinds, t), coarse)).quantile(wanted)
 
 
 # === Planning =========================================================================================================

@@ -52,7 +52,7 @@ def adjusted_p_values(slices: Sequence[Sequence[int]],
     """
     n = len(slices[0])
     count, p_values = _patterns(n)[0], []
-    drawn = int(n > EVERY_PATTERN)                     # then the pattern observed is one more
+    drawn = 1 if n > EVERY_PATTERN else 0              # then the pattern observed is one more
     largest = second = [-1.0] * count                  # under each pattern, and the largest but that one
     for column in slices:
         own = _statistics(column)
@@ -70,14 +70,16 @@ def adjusted_p_values(slices: Sequence[Sequence[int]],
 
 def _least_reached(column: Sequence[int], cases: Sequence[int], largest: list[float], second: list[float]) -> int:
     """Return under how many patterns a statistic is as large as that of a slice whose groups all moved one way."""
-    limit = sum(cases) ** 2 / _squares(cases) * (1 - 1e-12)
-    reaching = [p for p, statistic in enumerate(largest) if statistic >= limit]
-    own = _statistics(column) if reaching else []
-    reached = {p for p in reaching if (second if own[p] == largest[p] else largest)[p] >= limit}
     taken = [pattern for pattern, size in zip(_patterns(len(cases))[1], cases, strict=True) if size]
     every, none = functools.reduce(operator.and_, taken), ~functools.reduce(operator.or_, taken)
-    one_way = f"{(every | none) % (1 << len(largest)):0{len(largest)}b}"
-    return len(reached.union(p for p, bit in enumerate(one_way) if bit == "1"))
+    one_way = f"{(every | none) % (1 << len(largest)):0{len(largest)}b}"       # for each pattern, the last one first
+    reached = {p for p, bit in enumerate(one_way) if bit == "1"}
+    limit = sum(cases) ** 2 / _squares(cases) * (1 - 1e-12)
+    if max(largest) >= limit:                                                  # else no slice that was seen reaches it
+        statistics = zip(_statistics(column), largest, second, strict=True)
+        reached.update(p for p, (own, most, next_most) in enumerate(statistics)
+                       if (next_most if own == most else most) >= limit)
+    return len(reached)
 
 
 def _squares(column: Sequence[int]) -> int:

@@ -33,8 +33,8 @@ def warnings(comparison: Record, pair: Pair, members: list[int]) -> list[Record]
 
 
 def _size_rules(c: Record) -> Iterator[Rule]:
-    unit, groups, cases = c["decision"]["unit"], c["overall"]["source_sign_flip"]["groups"], c["overall"]["cases"]
-    needed, effect = c["decision"]["sources_for_level"], c["variance"]["design_effect"]
+    overall, unit, needed = c["overall"], c["decision"]["unit"], c["decision"]["sources_for_level"]
+    cases, groups, effect = overall["cases"], overall["source_sign_flip"]["groups"], c["variance"]["design_effect"]
     if groups < needed:
         yield ("few_groups", f"{unit}s: {groups}, too few for the interval that decides",
                f"record at least {needed} {unit}s; variants of one message are one source")
@@ -53,7 +53,7 @@ def _size_rules(c: Record) -> Iterator[Rule]:
         yield ("large_design_effect", f"variants of one message rise and fall together, so these {cases} cases count "
                f"as about {max(1, round(cases / effect))}", "use the interval by source; add new messages, not more "
                "variants")
-    if c["overall"]["baseline"] == c["score_range"][0]:
+    if overall["baseline"] == c["score_range"][0]:
         yield ("nothing_to_lose", "the baseline has the lowest score in every case, so these cases cannot show a loss",
                "do not rely on \"not worse\"; add cases that the baseline passes")
     if c["nothing_moved"]:
@@ -69,8 +69,6 @@ def _interval_rules(c: Record) -> Iterator[Rule]:
         yield ("degenerate_interval", f"{moved} of {overall['cases']} cases changed, too few or too much alike for a "
                "bootstrap interval by case",
                "read the changed cases one by one; add cases that are neither easy nor hopeless")
-    alone = [name for name, part in slices.items() if _excludes_0(part["exact_interval_95"])
-             and (part["adjusted_p_value"] or 0) >= 0.05]
     if c["shared_luck"]["withheld"]:                       # then no interval by case is believed
         yield ("shared_luck", "intervals by case and by trial are too narrow, and with many sources the one by source: "
                f"{c['shared_luck']['reason']}", "record both runs again with bench.py --seeds per-case")
@@ -78,6 +76,8 @@ def _interval_rules(c: Record) -> Iterator[Rule]:
         if flip and _excludes_0([low, high]) != _excludes_0(flip):
             yield ("intervals_disagree", "one of the bootstrap interval by case and the sign-flip interval contains 0, "
                    "the other does not", "use the sign-flip interval: the decision rests on it")
+        alone = [name for name, part in slices.items() if _excludes_0(part["exact_interval_95"])
+                 and (part["adjusted_p_value"] or 0) >= 0.05]
         if alone:
             yield ("many_slices", "slices that differ when looked at alone, but not among all "
                    f"{c['slices_compared']}: {listed(alone)}",
@@ -124,10 +124,10 @@ def _trial_rules(c: Record, pair: Pair, members: list[int]) -> Iterator[Rule]:
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
             yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte: perhaps from a "
                    "cache", "switch the cache off, or record one trial a case")
-        elif alike := _nearly_alike(side):
-            told = "; ".join(", ".join(f"{t + 1}" for t in numbers) for numbers in alike if len(numbers) > 1)
-            yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers {told}), "
-                   f"so its {sum(map(len, alike))} trials count as {len(alike)}",
+        elif groups := _nearly_alike(side):
+            alike = "; ".join(", ".join(str(number + 1) for number in group) for group in groups if len(group) > 1)
+            yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers {alike}), "
+                   f"so its {sum(map(len, groups))} trials count as {len(groups)}",
                    "record with other seeds, or with bench.py --seeds per-case")
         rise, p_value = _order_effect(side, members)
         if p_value < 0.01:
@@ -156,16 +156,16 @@ def _nearly_alike(side: Side) -> list[list[int]]:
     output, where there are 10 of them.
     """
     count = len(side.trials[0])
-    known = [[trial.output for trial in case] for case in side.trials if len(case) == count]
-    columns = list(zip(*(case for case in known if None not in case), strict=True))
+    outputs = [[trial.output for trial in case] for case in side.trials if len(case) == count]
+    columns = list(zip(*(case for case in outputs if None not in case), strict=True))
     if not 3 <= len(columns) <= 50 or len(columns[0]) < FEW_CASES:
         return []
 
-    def near(one: int, other: int) -> bool:
-        differing: int = sum(map(operator.ne, columns[one], columns[other]))
+    def near(first: int, second: int) -> bool:
+        differing: int = sum(map(operator.ne, columns[first], columns[second]))
         return differing <= (1 - ALIKE) * len(columns[0])
 
-    groups = grouped(range(count), lambda number, group: any(near(number, other) for other in group))
+    groups = grouped(range(count), lambda number, group: any(near(number, member) for member in group))
     return groups if 1 < len(groups) < count else []
 
 

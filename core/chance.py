@@ -297,11 +297,10 @@ def grouped(numbers: Iterable[int], alike: Callable[[int, list[int]], bool]) -> 
     """Return numbers in groups: each joins the first group that it is alike to, or begins one."""
     groups: list[list[int]] = []
     for number in numbers:
-        joined = next((group for group in groups if alike(number, group)), None)
-        if joined:
-            joined.append(number)
-        else:
-            groups.append([number])
+        joined = next((group for group in groups if alike(number, group)), [])
+        if not joined:
+            groups.append(joined)
+        joined.append(number)
     return groups
 
 

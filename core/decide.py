@@ -278,15 +278,16 @@ def _safety_intervals(seen: Evidence, limits: Limits) -> Record:
     """Return the intervals that claims are held against beside the first; None where none is asked for."""
     alpha, other = limits.alpha, limits.equivalence_alpha
     figures: Record = dict.fromkeys(("equivalence_level", "equivalence_interval", "interval_with_one_more",
-                                   "equivalence_interval_with_one_more", "interval_with_missing_filled"))
+                                     "equivalence_interval_with_one_more", "interval_with_missing_filled"))
     if len(seen.groups) < limits.sources:
         return figures
     if seen.against and seen.favour:
         figures["interval_with_missing_filled"] = _widest(seen.against, seen.favour, alpha)
     if limits.margin:
+        lost, gained = seen.with_one_more(1), seen.with_one_more(-1)
         figures |= {"equivalence_level": 1 - 2 * other, "equivalence_interval": seen.interval(other).interval,
-                  "interval_with_one_more": seen.with_one_more(1).interval(alpha).interval,
-                  "equivalence_interval_with_one_more": _widest(seen.with_one_more(1), seen.with_one_more(-1), other)}
+                    "interval_with_one_more": lost.interval(alpha).interval,
+                    "equivalence_interval_with_one_more": _widest(lost, gained, other)}
     return figures
 
 
@@ -369,15 +370,11 @@ def _t_share(angle: float, df: int) -> float:
     """Return P(T <= t), t being sqrt(df) tan(angle)."""
     if df == 1:
         return 0.5 + angle / math.pi
-    odd = df % 2
-    term = total = math.cos(angle) if odd else 1.0
-    for k in range(2 + odd, df - 1, 2):
-        term *= (k - 1) / k * math.cos(angle) ** 2
-        total += term
-    within = math.sin(angle) * total
-    if odd:
-        within = (angle + within) * 2 / math.pi
-    return (1 + within) / 2
+    odd, squared_cosine = df % 2, math.cos(angle) ** 2
+    factors = ((k - 1) / k * squared_cosine for k in range(2 + odd, df - 1, 2))
+    terms = itertools.accumulate(factors, operator.mul, initial=math.cos(angle) if odd else 1.0)
+    within = math.sin(angle) * sum(terms)
+    return (1 + ((angle + within) * 2 / math.pi if odd else within)) / 2
 
 
 def reach(alpha: Number, groups: int) -> float:
@@ -509,41 +506,44 @@ def _plan(target: Number, variance: Record, whole: float, ways: dict[str, _Way])
             needed[name] = max(way.fewest, _whole(way.now * (whole - way.staying) / room))
         else:
             reasons.append(f"endless {name} alone leave {text(Z_95 * math.sqrt(way.staying))}")
-    return {"half_width": target, "source_groups": needed.get("source_groups"), "cases": needed.get("cases"),
-            "trials": needed.get("trials"), "reason": "; ".join(reasons) or None}
+    counts = {name: needed.get(name) for name in ("source_groups", "cases", "trials")}
+    return {"half_width": target, **counts, "reason": "; ".join(reasons) or None}
 
 
 def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tuple[Record, float, dict[str, _Way]]:
     """Return "variance", that of the mean difference, and the ways to lessen it: none where there is no spread."""
-    groups, unit, sources = diffs.groups(), diffs.unit, Fraction(0)
+    groups, of_sources = diffs.groups(), Fraction(0)           # the part of the variance that sources make
     n, number = len(diffs.numerators), len(groups)
     variance: Record = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
-                                   "standard_error_source", "design_effect", "reason"))
+                                      "standard_error_source", "design_effect", "reason"))
     if n < 2:
         return variance | {"reason": "one case shows no spread between cases"}, 0, {}
-    whole = by_case = cluster_variance([(1, k) for k in diffs.numerators], unit)
+    whole = by_case = cluster_variance([(1, k) for k in diffs.numerators], diffs.unit)
     variance["standard_error_case"] = math.sqrt(by_case)
     if has_sources and number < 2:
         return variance | {"reason": "one source shows no spread between sources"}, 0, {}
-    reasons = [] if has_sources else ["no source tag: each case counts as independent"]
+    reasons = []
     if has_sources:
-        by_source = cluster_variance(groups, unit)
+        by_source = cluster_variance(groups, diffs.unit)
         variance["standard_error_source"] = math.sqrt(by_source)
         variance["design_effect"] = by_source / by_case if by_case else None
-        if number == n:
-            reasons.append("one case a source: between_cases holds the part of the sources too")
-        else:
-            variance["between_sources"], within = _between_and_within(groups, diffs)
-            if variance["between_sources"]:
-                sources = variance["between_sources"] * sum(cases ** 2 for cases, _ in groups) / n ** 2
-                whole = sources + within / n
-    ways = {"source_groups": _Way(number, MIN_GROUPS, 0.0)} if has_sources else {}
-    if not has_sources or number < n:      # of more cases of the same sources nobody knows
-        ways["cases"] = _Way(n, number if has_sources else MIN_GROUPS, float(sources))
+        ways = {"source_groups": _Way(number, MIN_GROUPS, 0.0)}
+    else:
+        reasons.append("no source tag: each case counts as independent")
+        ways = {"cases": _Way(n, MIN_GROUPS, 0.0)}
+    if number < n:
+        between, within = _between_and_within(groups, diffs)
+        variance["between_sources"] = between
+        if between:
+            of_sources = between * sum(cases ** 2 for cases, _ in groups) / n ** 2
+            whole = of_sources + within / n
+        ways["cases"] = _Way(n, number, float(of_sources))
+    elif has_sources:                      # what more cases of the same sources would bring nobody knows
+        reasons.append("one case a source: between_cases holds the part of the sources too")
     if all(any(len(case) > 1 for case in scores) for scores in trials):
         sampling, part = (sum(figures) for figures in zip(*map(_sampling, trials), strict=True))
-        variance |= {"between_cases": max(0.0, (whole - sources) * n - part), "sampling": sampling}
-        ways["trials"] = _Way(sampling / (part or 1), 1, sources + variance["between_cases"] / n)
+        variance |= {"between_cases": max(0.0, (whole - of_sources) * n - part), "sampling": sampling}
+        ways["trials"] = _Way(sampling / (part or 1), 1, of_sources + variance["between_cases"] / n)
     else:
         reasons.append("one trial a case: the sampling part is not known")
     if len(set(diffs.numerators)) == 1:
@@ -603,9 +603,9 @@ def incomplete(as_read: Pair) -> Record:
     score range and the candidate's at the bottom, then the other way round. None where each trial has a score.
     """
     def mean(side: Side, filled: Number) -> Fraction:
-        shares = ([filled if trial.score is None else trial.score for trial in case] or [filled]
-                  for case in side.trials)
-        return sum((Fraction(sum(share)) / len(share) for share in shares), Fraction(0)) / len(side.trials)
+        cases = ([filled if trial.score is None else trial.score for trial in case] or [filled]
+                 for case in side.trials)
+        return sum((Fraction(sum(scores)) / len(scores) for scores in cases), Fraction(0)) / len(side.trials)
 
     figures: Record = {}
     for name, reasons in zip(SIDES, zip(*unscored(as_read).values(), strict=True), strict=True):
@@ -614,5 +614,5 @@ def incomplete(as_read: Pair) -> Record:
     if not any(side["trials"] for side in figures.values()):
         return figures | {"difference_bounds": None}
     low, high = as_read.score_range
-    return figures | {"difference_bounds": [mean(as_read.candidate, end) - mean(as_read.baseline, other)
-                                          for end, other in ((low, high), (high, low))]}
+    return figures | {"difference_bounds": [mean(as_read.candidate, low) - mean(as_read.baseline, high),
+                                            mean(as_read.candidate, high) - mean(as_read.baseline, low)]}

@@ -161,12 +161,12 @@ def speed_rows(cases: int) -> list[list[str]]:
         loop_s = (time.process_time() - began) * PLAIN_PART
         start = cost_of("-c", "")
         rows = []
-        for what, args, read in (
+        for read_from, args, read in (
                 ("run records", [old, new, "--cases", case_set], f"json.load(open({old!r})); json.load(open({new!r}))"),
                 ("a trial log", ["old", "new", "--trials", log], f"[json.loads(line) for line in open({log!r})]")):
             cost = cost_of("compare.py", *args)
             times = [short(cost.processor_s / plain_s) for plain_s in (start.processor_s, processor_s(read), loop_s)]
-            rows.append([f"{cases:,}", what, short(cost.processor_s), f"{cost.mb:,.0f}", *times])
+            rows.append([f"{cases:,}", read_from, short(cost.processor_s), f"{cost.mb:,.0f}", *times])
     return rows
 
 
@@ -241,9 +241,10 @@ def draw_world(kind: Kind, sizes: Sequence[int], count: int, rng: random.Random)
         for _ in range(size):
             move = (together if kind.by_source else rng.choices(kind.moves)[0]) / 100
             after = before + move * (before if kind.relative else 1)
-            for one, other in zip(*luck, strict=True):
-                old = rng.random() < before + one
-                each.append((rng.random() < after + other) - old)
+            for luck_before, luck_after in zip(*luck, strict=True):
+                old = int(rng.random() < before + luck_before)
+                new = int(rng.random() < after + luck_after)
+                each.append(new - old)
                 passes += old
             numerators.append(sum(each[-count:]))
         groups.append((size, sum(numerators[-size:])))
@@ -280,8 +281,8 @@ def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: st
         numerators, each, evidence = draw_world(kind, sizes, count, rng)
         if len(sizes) <= MOST_COVERED:
             ends_by_name = {"by case": intervals.exact_interval(numerators, count).interval,
-                     "by source": resampled_sources(evidence.groups, count, rng),
-                     "by trial": intervals.exact_interval(each, 1).interval}
+                            "by source": resampled_sources(evidence.groups, count, rng),
+                            "by trial": intervals.exact_interval(each, 1).interval}
             held.update({name: ends[0] <= truth <= ends[1] for name, ends in ends_by_name.items() if ends})
             held["sign-flip"] += not any(evidence.above(sign, sign * truth, limits.alpha) for sign in (1, -1))
         claims = [claim for claim in decide.CLAIMS if decide.holds(claim, evidence, limits)]
@@ -290,33 +291,41 @@ def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: st
     return held, made
 
 
-def looks_or_candidates(what: str, number: int, rng: random.Random) -> list[tuple[decide.Evidence, decide.Limits]]:
-    """Return what is compared where nothing differs, each with what is declared: sources of 4 cases, 5 trials.
+Compared = list[tuple[decide.Evidence, decide.Limits]]   # what is seen, each with what is declared
 
-    A look has SOURCES_A_LOOK more of them, candidates are compared on SOURCES_COMPARED, all with one baseline.
-    """
-    looks, compared = what == "looks", []
-    chances = [rng.choice((0.4, 0.5, 0.6)) for _ in range(SOURCES_A_LOOK * number if looks else SOURCES_COMPARED)]
-    before, *candidates = ([sum(rng.random() < chance for _ in range(20)) for chance in chances]
-                           for _ in range(2 if looks else 1 + number))
-    for k in range(number):
-        after, sources = (candidates[0], SOURCES_A_LOOK * (k + 1)) if looks else (candidates[k], SOURCES_COMPARED)
-        groups = [(4, new - old) for old, new in zip(before, after, strict=True)]
-        declared = decide.Limits(look=(k + 1, number)) if looks else decide.Limits(among=number)
-        compared.append((decide.Evidence(groups[:sources], 5), declared))
-    return compared
+
+def draw_looks(number: int, rng: random.Random) -> Compared:
+    """Return what so many looks see where nothing differs, each of SOURCES_A_LOOK more sources."""
+    groups, = draw_unchanged(SOURCES_A_LOOK * number, 1, rng)
+    return [(decide.Evidence(groups[:SOURCES_A_LOOK * k], 5), decide.Limits(look=(k, number)))
+            for k in range(1, number + 1)]
+
+
+def draw_candidates(number: int, rng: random.Random) -> Compared:
+    """Return what is seen of so many candidates that do not differ, compared with one baseline."""
+    return [(decide.Evidence(groups, 5), decide.Limits(among=number))
+            for groups in draw_unchanged(SOURCES_COMPARED, number, rng)]
+
+
+def draw_unchanged(sources: int, candidates: int, rng: random.Random) -> list[Groups]:
+    """Return for each candidate its sources' differences from one baseline: each source has 4 cases of 5 trials."""
+    chances = [rng.choice((0.4, 0.5, 0.6)) for _ in range(sources)]
+    before, *others = ([sum(rng.random() < chance for _ in range(20)) for chance in chances]
+                       for _ in range(1 + candidates))
+    return [[(4, new - old) for old, new in zip(before, after, strict=True)] for after in others]
 
 
 def false_gains(worlds: int, seed: int) -> list[list[str]]:
     """Return the rows of the table of looks and candidates: how often a gain is claimed where nothing differs."""
     rng, rows = random.Random(seed), []
-    for what, number in (("looks", 5), ("looks", 10), ("candidates", 5), ("candidates", 20)):
+    for name, draw, number in (("looks", draw_looks, 5), ("looks", draw_looks, 10),
+                               ("candidates", draw_candidates, 5), ("candidates", draw_candidates, 20)):
         plain = declared = 0
         for _ in range(worlds):
-            compared = [(evidence, limits) for evidence, limits in looks_or_candidates(what, number, rng)]
+            compared = draw(number, rng)
             plain += any(decide.holds("better", seen, decide.Limits()) for seen, _ in compared)
             declared += any(decide.holds("better", seen, limits) for seen, limits in compared)
-        rows.append([f"{number} {what}", percent(plain / worlds), percent(declared / worlds),
+        rows.append([f"{number} {name}", percent(plain / worlds), percent(declared / worlds),
                      percent(error(plain, worlds))])
     return rows
 
@@ -335,10 +344,10 @@ def percent(share: float) -> str:
     return f"{share:.1%}"
 
 
-def coverage_row(kind: Kind, name: str, number: int, sides: Sequence[Counter[str]], worlds: int) -> list[str]:
+def coverage_row(kind: Kind, name: str, number: int, by_count: Sequence[Counter[str]], worlds: int) -> list[str]:
     """Return how often each interval holds the truth, from counts for each number of trials."""
-    shares = [" / ".join(percent(held[title] / worlds) for held in sides) for title in COVERED]
-    worst = max(error(held[title], worlds) for held in sides for title in COVERED)
+    shares = [" / ".join(percent(held[title] / worlds) for held in by_count) for title in COVERED]
+    worst = max(error(held[title], worlds) for held in by_count for title in COVERED)
     return [kind.name, str(number), name, " / ".join(map(str, kind.trials)), *shares, percent(worst)]
 
 
@@ -357,13 +366,13 @@ def cmd_coverage(args: argparse.Namespace) -> int:
         made: Counter[str] = Counter()
         for name in kind.sizes:
             files.STAGES.enter(f"{kind.name}: {number} sources, {name} sizes")
-            sizes, sides = list(itertools.islice(itertools.cycle(SIZES[name]), number)), []
+            sizes, by_count = list(itertools.islice(itertools.cycle(SIZES[name]), number)), []
             for count in kind.trials:
-                held, some = simulate(kind, sizes, count, args.worlds, f"{SEED} {kind.name} {sizes} {count}")
-                sides.append(held)
-                made += some
+                held, claims = simulate(kind, sizes, count, args.worlds, f"{SEED} {kind.name} {sizes} {count}")
+                by_count.append(held)
+                made += claims
             if number <= MOST_COVERED:
-                coverage.append(coverage_row(kind, name, number, sides, args.worlds))
+                coverage.append(coverage_row(kind, name, number, by_count, args.worlds))
         claimed.append(claims_row(kind, number, made, args.worlds * len(kind.sizes) * len(kind.trials)))
     files.STAGES.enter("looks and candidates")
     gains = false_gains(args.worlds, SEED)

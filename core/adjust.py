@@ -123,7 +123,7 @@ def _sums_taken(column: Sequence[int]) -> list[int]:
         if value < 0:
             taken ^= (1 << count) - 1
         for place in range(value.bit_length()):
-            carry, at = taken if abs(value) >> place & 1 else 0, place
+            at, carry = place, taken if abs(value) >> place & 1 else 0
             while carry:
                 planes[at], carry = planes[at] ^ carry, planes[at] & carry
                 at += 1

@@ -415,6 +415,7 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
     steps = math.ceil((high - low) * unit * half * len(baseline))
     splits, method = _splits(trials, _most_splits(groups, trials, steps), seed)
     claims = [limits.claim] if limits.claim else ["better", "worse"]
+    true_claim = limits.gate in ("not-worse", "equivalent")                # of a system that is the same
     differences, wrong = [], []
     for numbers in splits:
         early, late = (list(map(sum, zip(*(columns[t] for t in side), strict=True))) for side in numbers)
@@ -423,8 +424,7 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
             continue
         for before, after in ((early, late), (late, early)):
             seen = evidence_of(sizes, before, after, unit * half, score_range)
-            claimed = any(holds(claim, seen, limits) for claim in claims)
-            wrong.append(claimed == (limits.gate in (None, "better")))
+            wrong.append(any(holds(claim, seen, limits) for claim in claims) != true_claim)
     return figures | {"trials_per_half": half, "splits": len(splits), "method": method,
                       "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences),
                       "gate_tripped_share": Fraction(sum(wrong), len(wrong)) if wrong else None,

@@ -386,8 +386,8 @@ def t_interval(groups: list[tuple[int, Fraction]]) -> tuple[Number, Number]:
     """Return the 95% interval of the mean over cases by Student's t, from (cases, sum) of each source, two or more."""
     n, total = map(sum, zip(*groups, strict=True))
     mean = total / Fraction(n)
-    reach = t_quantile(0.975, len(groups) - 1) * math.sqrt(cluster_variance(groups, 1))
-    return mean - Fraction(reach), mean + Fraction(reach)
+    half_width = Fraction(t_quantile(0.975, len(groups) - 1) * math.sqrt(cluster_variance(groups, 1)))
+    return mean - half_width, mean + half_width
 
 
 def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
@@ -433,10 +433,9 @@ def sources_for_safety(seen: Evidence, sign: int, margin: Number, alpha: Number)
     >>> sources_for_safety(Evidence([(1, 0)] * 9, 5), 1, Fraction(1, 20), 0.025)
     51
     """
-    values = [sign * Fraction(total, seen.unit) + margin * n for n, total in seen.groups]
-    size, against = seen.with_one_more(sign).groups[-1][0], seen.most_lost if sign > 0 else seen.most_gained
-    lost = 2 * (against - margin) * size + sum(values) / len(values)     # the last for steps of one source
-    return _enough(values, float(lost), alpha)
+    with_one_more = seen.with_one_more(sign)
+    *values, one_more = [sign * Fraction(total, with_one_more.unit) + margin * n for n, total in with_one_more.groups]
+    return _enough(values, float(sum(values) / len(values) - 2 * one_more), alpha)     # the first for steps of a source
 
 
 def _enough(values: Sequence[Number], lost: float, alpha: Number) -> int | None:
@@ -447,7 +446,9 @@ def _enough(values: Sequence[Number], lost: float, alpha: Number) -> int | None:
         tails = [NORMAL.cdf((taken - count * mean) / math.sqrt(count * square)) for taken in (0.0, lost)]
         return max(tails[0], sum(tails) / 2) <= alpha
 
-    needed = 1 + bisect.bisect_left(range(1, LARGEST_PLAN), True, key=holds) if mean > 0 else LARGEST_PLAN
+    if mean <= 0:
+        return None
+    needed = 1 + bisect.bisect_left(range(1, LARGEST_PLAN), True, key=holds)
     return needed if needed < LARGEST_PLAN else None
 
 
@@ -485,12 +486,12 @@ def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha:
     wider. Without spread to plan from (one case, one source, all equal) figures are None with the reason.
     """
     variance, whole, ways = _variance(diffs, trials, has_sources)
+    widths: Record = dict.fromkeys(("now", "twice_cases", "twice_trials", "endless_trials", "twice_groups"))
     squares = {f"twice_{name}": (whole + way.staying) / 2 for name, way in ways.items() if name != "source_groups"}
     if ways:
         squares |= {"now": whole, "twice_groups": whole / 2}
     if "trials" in ways:
         squares["endless_trials"] = ways["trials"].staying
-    widths: Record = dict.fromkeys(("now", "twice_cases", "twice_trials", "endless_trials", "twice_groups"))
     widths |= {name: Z_95 * math.sqrt(square) for name, square in squares.items()}
     return {"variance": variance, "half_width": widths | {"reason": variance["reason"]},
             "plan": None if target is None else _plan(target, variance, whole, ways),

@@ -533,7 +533,9 @@ def flip_tail(times: Mapping[int, int], coarse: int = 0) -> Number:
     for value, count in times.items():
         sizes[abs(value)] += count
     del sizes[0]                                                # a 0 doubles both counts
-    return _subsets(sizes, -sum(value * count for value, count in times.items() if value < 0), coarse)
+    unit = math.gcd(*sizes) or 1
+    reach = -sum(value * count for value, count in times.items() if value < 0) // unit
+    return _subsets(Counter({size // unit: count for size, count in sizes.items()}), reach, coarse)
 
 
 def flip_p_value(values: Iterable[int]) -> Number:
@@ -548,7 +550,7 @@ def flip_p_value(values: Iterable[int]) -> Number:
 
 
 def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
-    """Return the share of all subsets of positive sizes with a sum of at most reach.
+    """Return the share of all subsets of positive sizes, without a common factor, with a sum of at most reach.
 
     They are counted in whole numbers where these are small, or where a half of the sizes has few sums: so a sum that
     equals the reach is seen to equal it.
@@ -561,9 +563,9 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
     n, whole = sizes.total(), sum(size * count for size, count in sizes.items())
     if 2 * reach >= whole:                                      # every other subset is the rest of one that counts
         return 1 - _subsets(sizes, whole - reach - 1, coarse)
-    unit, roughly = math.gcd(*sizes), coarse or 1
-    if n > HALVED_GROUPS and reach // unit * n ** 2 * roughly <= COUNTED_BITS:
-        return _count_subsets([size // unit for size in sizes.elements()], reach // unit)
+    roughly = coarse or 1
+    if n > HALVED_GROUPS and reach * n ** 2 * roughly <= COUNTED_BITS:
+        return _count_subsets(list(sizes.elements()), reach)
     if n <= HALVED_GROUPS or n <= MORE_GROUPS and not coarse:
         ways_up_to = _halved([{0: 1, size: 1} for size in sizes.elements()],
                              HALVED_SUMS if n <= HALVED_GROUPS else FEW_SUMS_OF_HALF)
@@ -572,7 +574,7 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
     if n <= ROUNDED_GROUPS:
         step = Fraction(reach, ROUNDED_STEPS // roughly)
         return _count_subsets([round(size / step) for size in sizes.elements()], reach // step)
-    return _invert_subsets({size // unit: count for size, count in sizes.items()}, reach // unit, roughly)
+    return _invert_subsets(sizes, reach, roughly)
 
 
 def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:
@@ -592,17 +594,17 @@ def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:
     return Fraction(counts % ((1 << width) - 1), 1 << len(sizes))          # modulo base - 1 adds the digits up
 
 
-def _invert_subsets(sizes: Mapping[int, int], reach: int, coarse: int) -> float:
+def _invert_subsets(sizes: Counter[int], reach: int, coarse: int) -> float:
     """Return the share of all subsets of sizes with a sum of at most reach, which is less than half of all of them.
 
     A subset's sum is half the total, and each half size more or less: the characteristic function is the product of
     cos(w size / 2), and w can be left as soon as some factors make it negligible. What is smaller than floats can tell
     is bounded from above (Hoeffding 1963, JASA 58:13).
 
-    >>> round(_invert_subsets({2: 1, 3: 1}, 1, 1), 12)      # only the sum 0 of 0, 2, 3 and 5
+    >>> round(_invert_subsets(Counter({2: 1, 3: 1}), 1, 1), 12)      # only the sum 0 of 0, 2, 3 and 5
     0.25
     """
-    halves = [(size / 2, times) for size, times in Counter(sizes).most_common()]          # these leave the fewest nodes
+    halves = [(size / 2, times) for size, times in sizes.most_common()]                   # these leave the fewest nodes
     total = math.fsum(half * times for half, times in halves)
     squares = math.fsum(half ** 2 * times for half, times in halves)
     gap = total - reach - 0.5

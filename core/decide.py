@@ -361,9 +361,9 @@ def t_quantile(share: float, df: int) -> float:
     if df > 1000:
         z = NORMAL.inv_cdf(share)
         return z + (z ** 3 + z) / (4 * df) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * df ** 2)
-    quarter = math.pi / 2
-    at = bisect.bisect_left(range(1 << 40), share, key=lambda step: _t_share(step / (1 << 40) * quarter, df))
-    return math.sqrt(df) * math.tan(at / (1 << 40) * quarter)
+    step = math.pi / 2 / (1 << 40)
+    steps = bisect.bisect_left(range(1 << 40), share, key=lambda steps: _t_share(steps * step, df))
+    return math.sqrt(df) * math.tan(steps * step)
 
 
 def _t_share(angle: float, df: int) -> float:
@@ -500,15 +500,15 @@ def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha:
 
 def _plan(target: Number, variance: Record, whole: float, ways: dict[str, _Way]) -> Record:
     """Return how many sources, cases or trials bring the variance of the mean difference, whole, down to the target."""
-    needed, reasons = dict[str, int](), [variance["reason"]] if variance["reason"] else []
+    needed: Record = dict.fromkeys(("source_groups", "cases", "trials"))
+    reasons = [variance["reason"]] if variance["reason"] else []
     for name, way in ways.items():
         room = (target / Z_95) ** 2 - way.staying
         if room > 0:
             needed[name] = max(way.fewest, _whole(way.now * (whole - way.staying) / room))
         else:
             reasons.append(f"endless {name} alone leave {text(Z_95 * math.sqrt(way.staying))}")
-    counts = {name: needed.get(name) for name in ("source_groups", "cases", "trials")}
-    return {"half_width": target, **counts, "reason": "; ".join(reasons) or None}
+    return {"half_width": target, **needed, "reason": "; ".join(reasons) or None}
 
 
 def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tuple[Record, float, dict[str, _Way]]:

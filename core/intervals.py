@@ -205,6 +205,9 @@ class _Solved(NamedTuple):
 
         Rough shares come first. An end that stays where it is when the next finer shares are asked is taken.
         """
+        def share_at(coarse: int, p: int) -> Number:
+            return self.share(base + p * step, coarse)
+
         means = [Fraction(total, size) for size, total in self.kinds]
         least, most = min(means), max(means)
         if least == most:
@@ -216,11 +219,10 @@ class _Solved(NamedTuple):
         spread = math.hypot(*(math.sqrt(count) * (total - size * middle)
                               for (size, total), count in self.kinds.items())) / (cases * float(step))
         guess = (middle - float(base)) / float(step) + spread * _normal_quantile(wanted)
-        last = math.inf
+        last: int | None = None
         for coarse in (1,) if self.grid else ROUGHLY:
-            end = _first(lambda p, coarse=coarse: self.share(base + p * step, coarse),  # type: ignore[misc]
-                         wanted, limits, guess, spread)
-            if abs(end - last) <= 2:
+            end = _first(functools.partial(share_at, coarse), wanted, limits, guess, spread)
+            if last is not None and abs(end - last) <= 2:
                 break
             guess = last = end
         return base + step * end

@@ -447,25 +447,24 @@ def _inverted(kinds: _Kinds) -> _Solved:
 
 # === The bootstrap, computed ==========================================================================================
 
-def _bootstrap(groups: Groups) -> _Counted | _Solved:
-    """Return the distribution of the mean of as many draws as there are groups. Raises ValueError on none."""
+@functools.lru_cache(maxsize=4)                         # without sources the intervals by case and by source are one
+def _resampled(groups: tuple[tuple[int, int], ...]) -> _Counted | _Solved:
+    """Return the distribution of the mean of as many draws as there are groups: counted if that is little work.
+
+    >>> _resampled(((1, 0), (1, 1))).share(Fraction(1, 2), 1)       # means 0, 1/2 and 1 with shares 1/4, 1/2 and 1/4
+    Fraction(3, 4)
+    """
     if not groups:
         raise ValueError("a bootstrap needs at least one case")
-    return _resampled(tuple(sorted(Counter(groups).items())))
-
-
-@functools.lru_cache(maxsize=4)                         # without sources the intervals by case and by source are one
-def _resampled(times: tuple[tuple[tuple[int, int], int], ...]) -> _Counted | _Solved:
-    """Return the distribution, from how many groups there are of each kind: counted if that is little work."""
-    kinds, draws = dict(times), sum(count for _, count in times)
+    kinds, draws = dict(sorted(Counter(groups).items())), len(groups)
     one_size, cases = len({size for size, _ in kinds}) == 1, _cases(kinds)
-    totals = {total: count for (_, total), count in times}
+    totals = {total: count for (_, total), count in kinds.items()}
     if one_size and draws <= HALVED_DRAWS and (ways_up_to := _halved([totals] * draws, HALVED_SUMS)):
         return _Solved(kinds, lambda t, coarse: Fraction(ways_up_to(math.floor(t * cases)), draws ** draws),
                        exact=True, grid=(Fraction(0), Fraction(1, cases)))
     most = FEW_SUMS if one_size or draws > COUNTED_SOURCES else COUNTED_SUMS
     wide = _wide(kinds)
-    draw: _Ways = {size * wide + total: count for (size, total), count in times}
+    draw: _Ways = {size * wide + total: count for (size, total), count in kinds.items()}
     ways: _Ways = {0: 1}
     for draws_left in range(draws, 0, -1):
         if len(ways) * len(draw) * draws_left > most:   # no draw that is left takes fewer additions
@@ -486,7 +485,7 @@ def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) 
     >>> exact_interval([0, 1], 1, level=0.5).interval  # P(mean <= 0) = 1/4 reaches 1/4, P(mean <= 1/2) = 3/4 does 3/4
     (Fraction(0, 1), Fraction(1, 2))
     """
-    tail, means = _tail(level), _bootstrap([(1, k) for k in numerators])
+    tail, means = _tail(level), _resampled(tuple([(1, k) for k in numerators]))
     return Interval((means.quantile(tail) / unit, means.quantile(1 - tail) / unit),
                     f"{'exact' if means.exact else 'numerical'}, grid of 1/{unit}", means.exact)
 
@@ -501,7 +500,7 @@ def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interva
     >>> source_interval([(1, 0), (1, 1)], 1, level=0.5)[:2]
     ((Fraction(0, 1), Fraction(1, 2)), 'exact over 3 draws')
     """
-    n, tail, means = len(groups), _tail(level), _bootstrap(groups)
+    n, tail, means = len(groups), _tail(level), _resampled(tuple(groups))
     method = f"{'exact' if means.exact else 'numerical'}, {n} groups"
     if means.exact and n <= 10:
         method = f"exact over {math.comb(2 * n - 1, n)} draws"

@@ -11,7 +11,7 @@ a Story: sections of sentences and tables. Reads, writes and prints nothing.
 import json
 import math
 import pkgutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -36,7 +36,8 @@ def count_of(number: object, noun: str) -> str:
     >>> count_of(1, "case"), count_of(2, "case"), count_of(None, "case")
     ('1 case', '2 cases', '? cases')
     """
-    return f"{'?' if number is None else number} {noun}{'s' * (number != 1)}"
+    shown = "?" if number is None else number
+    return f"{shown} {noun}" if number == 1 else f"{shown} {noun}s"
 
 
 def sentence(text: str | None) -> str:
@@ -49,8 +50,10 @@ def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
     >>> list(flat({"a": {"b_c": 1, "d": None}, "e": [{"f": "x"}], "g": [2, 3], "h": []}))
     [('a b c', '1'), ('e 1 f', 'x'), ('g', '[2, 3]')]
     """
-    if isinstance(value, dict) or isinstance(value, list) and value and isinstance(value[0], dict):
-        for key, inner in value.items() if isinstance(value, dict) else enumerate(value, start=1):
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        value = dict(enumerate(value, start=1))
+    if isinstance(value, dict):
+        for key, inner in value.items():
             yield from flat(inner, f"{path} {key}")
     elif value is not None and value != []:
         yield path.replace("_", " ").strip(), clean(value, keep="\n\t")
@@ -62,7 +65,7 @@ def percent(share: float) -> str:
     >>> percent(0.95), percent(0.999995)
     ('95%', '99.9995%')
     """
-    return f"{100 * share:.{4 if share <= 0.999 else 8}g}%"
+    return f"{100 * share:.4g}%" if share <= 0.999 else f"{100 * share:.8g}%"
 
 
 def digits(value: float | None, sign: str = "") -> str:
@@ -73,7 +76,8 @@ def digits(value: float | None, sign: str = "") -> str:
     """
     if value is None:
         return NOT_MEASURED
-    return f"{value:{sign if value else ''}{',.0f' if abs(value) >= 1000 else '.4g'}}"
+    form = ",.0f" if abs(value) >= 1000 else ".4g"
+    return f"{value:{sign}{form}}" if value else f"{value:{form}}"
 
 
 def joined(*parts: object, by: str = "; ") -> str:
@@ -105,7 +109,8 @@ def whole(value: Any, kind: Any, where: str = "comparison") -> Any:
     >>> whole({"b": 1, "z": 2}, {"a": {"x": "a number"}, "b": "a number", "c": ["text"]})
     {'a': {'x': None}, 'b': 1, 'c': []}
     """
-    if value is not None and type(value) not in (TYPES[kind] if isinstance(kind, str) else (type(kind),)):
+    types = TYPES[kind] if isinstance(kind, str) else (type(kind),)
+    if value is not None and type(value) not in types:
         raise RunError(f"{where} is {value!r:.60}, which cannot be there; make the comparison again with compare.py")
     if isinstance(kind, str):
         return value
@@ -133,10 +138,12 @@ class Scale(NamedTuple):
 
 def scale_of(values: Sequence[float]) -> Scale:
     """Return a scale of at most 5 ticks that holds zero and all values, with some room at both ends."""
-    low, high = (min(0.0, *values), max(0.0, *values)) if any(values) else (-0.1, 0.1)
-    low, high = low - 0.08 * (high - low), high + 0.08 * (high - low)
+    drawn = values if any(values) else (-0.1, 0.1)
+    low, high = min(0.0, *drawn), max(0.0, *drawn)
+    room = 0.08 * (high - low)
+    low, high = low - room, high + room
     power = 10.0 ** math.floor(math.log10((high - low) / 4))
-    step = next(factor * power for factor in (1, 2, 5, 10) if (high - low) / (factor * power) <= 4)
+    step = next(step for step in (power, 2 * power, 5 * power, 10 * power) if (high - low) / step <= 4)
     places = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
     return Scale(low, high, [(place, digits(place, "+")) for place in places])
 
@@ -168,11 +175,15 @@ class Table(NamedTuple):
     more: Sequence[TableRow] = ()  # which a view folds away behind their caption
     more_caption: str = ""
 
+    def folded(self) -> str:
+        """Return the rows that are folded away as a line: their caption and their first names."""
+        return f"{self.more_caption}: {listed(row.cells[0] for row in self.more)}."
+
 
 class SideBySide(NamedTuple):
     """What the two sides say of one thing."""
 
-    what: str
+    name: str
     baseline: str
     candidate: str
 
@@ -187,14 +198,15 @@ def shortened(rows: Sequence[TableRow], limit: int) -> Sequence[TableRow]:
     if len(rows) <= limit:
         return rows
     half = (limit - 1) // 2
-    left_out = f"({len(rows) - 2 * half} rows left out)"
-    return [*rows[:half], TableRow([left_out, *[""] * (len(rows[0].cells) - 1)]), *rows[-half:]]
+    cells = [""] * len(rows[0].cells)
+    cells[0] = f"({len(rows) - 2 * half} rows left out)"
+    return [*rows[:half], TableRow(cells), *rows[-half:]]
 
 
-def side_by_side(one: Any, other: Any) -> list[SideBySide]:
+def side_by_side(baseline: Any, candidate: Any) -> list[SideBySide]:
     """Return all that two JSON values hold, "none" where one lacks it."""
-    left, right = dict(flat(one)), dict(flat(other))
-    return [SideBySide(name, left.get(name, "none"), right.get(name, "none")) for name in left | right]
+    before, after = dict(flat(baseline)), dict(flat(candidate))
+    return [SideBySide(name, before.get(name, "none"), after.get(name, "none")) for name in before | after]
 
 
 def lines_of(block: str | SideBySide) -> list[str]:
@@ -205,12 +217,15 @@ def lines_of(block: str | SideBySide) -> list[str]:
     """
     if isinstance(block, str):
         return [block]
-    what, one, other = block
-    before, after = one.splitlines(), other.splitlines()
-    if one != other and max(len(before), len(after)) > 1:
-        return [f"{what}:", *(f"- {line}" for line in before if line not in after),
-                *(f"+ {line}" for line in after if line not in before)]
-    return [f"{what}: {one}" if one == other else f"{what}: {one} -> {other}"]
+    name, baseline, candidate = block
+    if baseline == candidate:
+        return [f"{name}: {baseline}"]
+    before, after = baseline.splitlines(), candidate.splitlines()
+    if max(len(before), len(after)) <= 1:
+        return [f"{name}: {baseline} -> {candidate}"]
+    removed = [f"- {line}" for line in before if line not in after]
+    added = [f"+ {line}" for line in after if line not in before]
+    return [f"{name}:", *removed, *added]
 
 
 class Story(NamedTuple):
@@ -238,22 +253,25 @@ class Words:
     def __init__(self, comparison: dict[str, Any], manifests: Sequence[dict[str, Any]] = ()):
         self.manifests = manifests  # of the two run records, where they are at hand
         self.all: dict[str, Any] = whole(comparison, KEYS)
-        self.overall, self.decision = self.all["overall"], self.all["decision"]
+        self.overall = overall = self.all["overall"]
+        self.decision = decision = self.all["decision"]
         for case in self.all["cases"]:
             if case["difference"] is None:  # in version 1
                 case["difference"] = case["candidate"] - case["baseline"]
         # The largest loss first; ties stay in the case file's order.
         self.changed = sorted(self.all["cases"], key=itemgetter("difference"))
         self.low, self.high = map(float, self.all["score_range"] or (0, 1))
-        self.places = shown_places(*(Fraction(str(end)) for end in (self.low, self.high)))
-        self.unit = "case" if self.decision["unit"] == "case" else "source"
-        self.units = self.overall["cases" if self.unit == "case" else "source_groups"]
-        self.margin, self.gain = self.decision["margin"] or 0, self.decision["min_gain"] or 0
+        self.places = shown_places(Fraction(str(self.low)), Fraction(str(self.high)))
+        self.by_case = decision["unit"] == "case"
+        self.unit = "case" if self.by_case else "source"
+        self.units = overall["cases"] if self.by_case else overall["source_groups"]
+        self.margin, self.gain = decision["margin"] or 0, decision["min_gain"] or 0
         self.edges = [edge for edge in (-self.margin, self.margin, self.gain) if edge]  # which drawings mark
-        self.verdict, self.difference = self.decision["verdict"] or "undecided", self.overall["difference"]
-        older: Ends = self.overall["source_sign_flip"]["interval_95"]  # decides in version 1
-        self.interval = self.decision["interval"] if self.decision["level"] else older
-        self.level = percent(self.decision["level"] or 0.95)
+        self.verdict, self.difference = decision["verdict"] or "undecided", overall["difference"]
+        self.level = percent(decision["level"] or 0.95)
+        self.interval: Ends = decision["interval"]
+        if not decision["level"]:  # in version 1
+            self.interval = overall["source_sign_flip"]["interval_95"]
 
     # --- figures as text ---
 
@@ -262,7 +280,9 @@ class Words:
         if value is None:
             return NOT_MEASURED
         number = round(value, self.places) or 0
-        return f"{number:{sign if number else ''}.{self.places}f}"
+        if not number:
+            sign = ""
+        return f"{number:{sign}.{self.places}f}"
 
     def signed(self, value: float | None) -> str:
         return self.plain(value, "+")
@@ -283,84 +303,89 @@ class Words:
 
     def side(self, side: str) -> str:
         """Return a side's name and version."""
-        return joined(*(str(self.all[side].get(key) or "")[:60] for key in ("name", "version")), by=" ") or side
+        name, version = (str(self.all[side].get(key) or "")[:60] for key in ("name", "version"))
+        return joined(name, version, by=" ") or side
 
     def subject(self) -> str:
         """Return what was compared: cases, sources, trials."""
-        sources = self.unit == "source" and self.units is not None and count_of(self.units, "source")
-        trials = f"{count_of(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
         name = (self.all["case_set"]["name"] or "trial logs")[:120]
-        return joined(f"{count_of(self.overall['cases'], 'case')} of {name}", sources, trials, by=", ")
+        parts = [f"{count_of(self.overall['cases'], 'case')} of {name}"]
+        if not self.by_case and self.units is not None:
+            parts.append(count_of(self.units, "source"))
+        trials = self.all["trials"]
+        parts.append(f"{count_of(trials, 'trial')} a case" if trials else "uneven numbers of trials")
+        return ", ".join(parts)
+
+    def shared(self) -> dict[str, Any]:
+        """Return what comparisons that stand on one sheet have in common."""
+        alike = {key: self.all[key] for key in ("case_set", "task", "baseline", "missing", "score_range")}
+        return alike | {"recording": self.all["logs"]["baseline"]}
 
     # --- the verdict ---
 
     def lead(self) -> Iterator[str]:
         """Yield the sentences that say what the verdict rests on."""
         decision, unit = self.decision, self.unit
+        yield "The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall))
         lies = f"All of the {self.level} interval by {unit}, {self.span(self.interval)}, lies"
-        narrow = self.span(decision["equivalence_interval"] or decision["interval_90"])
         gain = f"the gain worth shipping, {self.signed(self.gain)}" if self.gain else "zero"
         loss = f"the loss that is tolerated, {self.signed(-self.margin)}" if self.margin else "zero"
-        why = decision["reason"] or VERSION_1
-        verdicts = {
+        both_sides = self.span(decision["equivalence_interval"] or decision["interval_90"])
+        reason = decision["reason"] or VERSION_1
+        claims = {
             "better": f"{lies} above {gain}.", "worse": f"{lies} below {loss}.", "not worse": f"{lies} above {loss}.",
-            "equivalent": f"All of the {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, {narrow}, "
-                          f"lies within {self.plain(self.margin)} of zero."}
-        yield "The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall))
-        no_claim = "No claim can be made." if why == decision["gate_reason"] else f"No claim can be made: {why}."
-        yield verdicts.get(self.verdict, no_claim)
-        low, high = self.interval or (-math.inf, math.inf)
-        barred = low > self.gain or high < -self.margin  # by what is missing
-        told = decision["sources_needed"] and low > -self.margin  # by the reason
-        small = not self.margin and 0 <= (self.difference or 0) <= self.gain  # without a margin none claims that
-        if self.verdict == "undecided" and decision["groups_needed"] and not (barred or told or small):
+            "equivalent": f"All of the {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, "
+                          f"{both_sides}, lies within {self.plain(self.margin)} of zero."}
+        none = "No claim can be made." if reason == decision["gate_reason"] else f"No claim can be made: {reason}."
+        yield claims.get(self.verdict, none)
+        if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; "
                    f"{self.units} took part.")
         if decision["look"] or decision["among"]:
             yield (f"Declared: look {decision['look'] or '1/1'}, candidates {decision['among'] or 1}; so the interval "
                    f"is at level {self.level} and takes {decision['sources_for_level']} {unit}s or more.")
 
+    def more_would_decide(self) -> bool:
+        """Tell whether more units would make a claim, and the reason of the decision has not said how many."""
+        low, high = self.interval or (-math.inf, math.inf)
+        if low > self.gain or high < -self.margin:  # what is missing stands against the claim
+            return False
+        if self.decision["sources_needed"] and low > -self.margin:  # the reason says how many
+            return False
+        return bool(self.margin) or not 0 <= (self.difference or 0) <= self.gain  # no claim is for a small gain alone
+
     def gate(self) -> str:
         """Return whether gate and must-pass are met, and why not; empty without either."""
         decision = self.decision
         if decision["gate_met"] is None:
             return ""
-        asked = [decision["gate"], *(f"{rule['tag']}={rule['value']} must pass" for rule in self.all["must_pass"])]
-        unsure = not decision["gate_met"] and decision["gate_contradicted"] is False and "the data cannot tell"
-        met = joined("met" if decision["gate_met"] else "not met", unsure, decision["gate_reason"])
-        return f"gate {joined(*asked, by=', ')}: {met}"
+        rules = [decision["gate"], *(f"{rule['tag']}={rule['value']} must pass" for rule in self.all["must_pass"])]
+        outcome = "met" if decision["gate_met"] else "not met"
+        if outcome == "not met" and decision["gate_contradicted"] is False:
+            outcome = "not met; the data cannot tell"
+        return f"gate {joined(*rules, by=', ')}: {joined(outcome, decision['gate_reason'])}"
 
     # --- sentences and tables ---
 
     def change(self) -> Blocks:
         """Return what differs between the two systems, and where it is known between their settings and servers."""
-        both = side_by_side(self.all["baseline"], self.all["candidate"])
-        if self.manifests:
-            both += side_by_side(*({key: manifest.get(key) for key in ("settings", "server")}
-                              for manifest in self.manifests))
-        differing: list[Block] = [one for one in both if one.baseline != one.candidate]
+        facts = side_by_side(self.all["baseline"], self.all["candidate"])
+        for key in ("settings", "server") if self.manifests else ():
+            facts += side_by_side(*({key: manifest.get(key)} for manifest in self.manifests))
+        differing: list[Block] = [fact for fact in facts if fact.baseline != fact.candidate]
         yield from differing or ["The two systems are described alike."]
         if self.all["task"]["name"] and not self.manifests:  # trial logs have none
             yield "Prompts and settings are in run records: a report made with those shows them here."
 
     def questions(self) -> Blocks:
         """Return the two questions with one interval each, the figure of every source, and the sources, worst first."""
-        these, flip, decision = self.overall["these_cases"], self.overall["source_sign_flip"], self.decision
-        pairs = these["pairs"] and f"{count_of(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ"
-        asked = joined(pairs, these["method"], *dict.fromkeys([these["reason"], these["interval_reason"]]))
-        method = joined(f"{self.level} interval", decision["interval_method"] or flip["method"])
-        rests = joined(f"This decides: {count_of(self.units, self.unit)}",
-                       method if self.interval else decision["reason"] or VERSION_1)
+        these, luck = self.overall["these_cases"], self.all["shared_luck"]["reason"]
         sources = sorted(self.all["sources"], key=itemgetter("difference"))
-        dots = [row["difference"] for row in (sources if self.unit == "source" else self.changed)]
-        new, each = ("messages", "Sources, lowest to highest") if self.unit == "source" else (
-            "cases", "Changed cases, low to high")
-        rows = [TableRow(["On these very cases", self.span(these["interval_95"]), digits(these["p_value"])],
-                         asked, these["interval_95"], self.difference),
-                TableRow([f"On new {new} like these", self.span(self.interval), digits(flip["p_value"])],
-                         rests, self.interval, self.difference, decides=True)]
+        rows = [self.on_these_cases(), self.on_new_ones()]
+        dots = [row["difference"] for row in (self.changed if self.by_case else sources)]
         if 0 < len(dots) <= DRAWN_DOTS:
-            rows.append(TableRow([each, self.span([dots[0], dots[-1]]), ""], dots=dots))
+            name = "Changed cases, low to high" if self.by_case else "Sources, lowest to highest"
+            rows.append(TableRow([name, self.span([dots[0], dots[-1]]), ""], dots=dots))
         yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], rows)
         yield ("p: how often a difference at least as large would come up if nothing had changed: on these cases "
                f"by sampling alone, on new ones with each {self.unit} as likely to gain as to lose. The first says "
@@ -368,8 +393,8 @@ class Words:
         if self.edges:
             yield (f"Dashed lines, where this is drawn: {', '.join(map(self.signed, self.edges))}; a margin lies on "
                    "both sides of zero, a gain worth shipping above it.")
-        if self.all["shared_luck"]["reason"] and these["p_value"] is not None:
-            yield f"Do trials of different cases move together? {sentence(self.all['shared_luck']['reason'])}"
+        if luck and these["p_value"] is not None:
+            yield f"Do trials of different cases move together? {sentence(luck)}"
         if sources:
             rows = [TableRow([row["source"] or "(no source)", f"{row['cases']}", *self.scores(row)],
                              point=row["difference"], change=row["difference"], key=row["source"])
@@ -377,18 +402,35 @@ class Words:
             yield Table("sources", "Sources, worst first: a source is what several cases were made from", [
                 "Source", "~cases", "~baseline", "~candidate", "#difference"], rows[:SHOWN_SOURCES],
                 rows[SHOWN_SOURCES:], f"{len(rows) - SHOWN_SOURCES} more sources")
-        for side in SIDES:
-            incomplete = self.all["incomplete"][side]
+        for side, incomplete in self.all["incomplete"].items():
             if incomplete["trials"]:
-                reasons = listed([f"{name} {n}" for name, n in incomplete["reasons"].items()])
+                reasons = listed(f"{name} {n}" for name, n in incomplete["reasons"].items())
                 yield f"Incomplete trials of the {side}: {incomplete['trials']} ({reasons})."
 
+    def on_these_cases(self) -> TableRow:
+        these = self.overall["these_cases"]
+        reasons = dict.fromkeys([these["reason"], these["interval_reason"]])
+        note = joined(these["method"], *reasons)
+        if these["pairs"]:
+            note = joined(f"{count_of(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ", note)
+        return TableRow(["On these very cases", self.span(these["interval_95"]), digits(these["p_value"])], note,
+                        these["interval_95"], self.difference)
+
+    def on_new_ones(self) -> TableRow:
+        flip, reason = self.overall["source_sign_flip"], self.decision["reason"] or VERSION_1
+        if self.interval:
+            reason = joined(f"{self.level} interval", self.decision["interval_method"] or flip["method"])
+        name = "On new cases like these" if self.by_case else "On new messages like these"
+        return TableRow([name, self.span(self.interval), digits(flip["p_value"])],
+                        f"This decides: {count_of(self.units, self.unit)}; {reason}", self.interval, self.difference,
+                        decides=True)
+
     def cost(self) -> Blocks:
-        names = {"latency_s": "latency, seconds", "cost_usd": "cost, USD"}
+        labels = {"latency_s": "latency, seconds", "cost_usd": "cost, USD"}
         rows = []
         for name, row in self.all["measures"].items():
-            ends = " to ".join(digits(end, "+") for end in row["interval_95"] or ()) or NOT_MEASURED
-            rows.append(TableRow([names.get(name, name), digits(row["baseline"]), digits(row["candidate"]),
+            ends = " to ".join(digits(end, "+") for end in row["interval_95"]) or NOT_MEASURED
+            rows.append(TableRow([labels.get(name, name), digits(row["baseline"]), digits(row["candidate"]),
                                   digits(row["difference"], "+"), self.change_of(name), ends], row["reason"] or ""))
         yield Table("cost", "Mean of a case", ["Measure", "#baseline", "#candidate", "#difference", "#change",
                                                "~95% interval"], rows)
@@ -398,15 +440,14 @@ class Words:
     def cases(self) -> Blocks:
         """Return what changed: trials by outcome, the changed cases, the moves that chance would bring."""
         pairs, moved = self.all["trial_pairs"], self.all["changed_by_chance"]
-        yield "Cases: {worse} worse, {better} better, {same} the same.".format(**self.overall) if self.changed else (
-            "No case changed.")
+        counts = "Cases: {worse} worse, {better} better, {same} the same." if self.changed else "No case changed."
+        yield counts.format(**self.overall)
         if pairs["both_pass"] is not None:
             yield ("Of {} of trials {both_pass} pass on both sides, {only_baseline} only in the baseline, "
                    "{only_candidate} only in the candidate, {neither} in neither.").format(
                        count_of(sum(pairs.values()), "pair"), **pairs)
-        not_all = joined(*dict.fromkeys([self.all["trial_pairs_reason"], moved["reason"]]))
-        if not_all:
-            yield f"Not all of this is measured: {not_all}."
+        if not_measured := joined(*dict.fromkeys([self.all["trial_pairs_reason"], moved["reason"]])):
+            yield f"Not all of this is measured: {not_measured}."
         yield Table("cases", "Changed cases, worst first",
                     ["Case", "~baseline", "~candidate", "#difference", "~by chance"],
                     [TableRow([case["case_id"], *self.scores(case),
@@ -421,40 +462,44 @@ class Words:
 
     def slices(self) -> Blocks:
         """Return the slices, worst first; those without an interval behind one line, where there are several."""
-        rows = sorted((self.slice(tag, value, part) for tag, values in self.all["slices"].items()
-                       for value, part in values.items()), key=attrgetter("change"))
-        few = [row for row in rows if not row.ends]
-        if len(few) < FOLDED_FROM:
-            few = []
+        rows = [self.slice(tag, value, part) for tag, parts in self.all["slices"].items()
+                for value, part in parts.items()]
+        if not rows:
+            yield "No tag makes slices of these cases."
+            return
+        rows.sort(key=attrgetter("change"))
+        more = [row for row in rows if not row.ends]
+        if len(more) < FOLDED_FROM:
+            more = []
         yield Table("slices", "Slices, worst first",
                     ["Slice", "~cases", "~sources", "~baseline", "~candidate", "#difference",
                      "#95% interval", "#adjusted p"],
-                    [row for row in rows if row.ends or not few], few,
-                    f"{count_of(len(few), 'slice')} without an interval, which takes 6 {self.unit}s")
+                    [row for row in rows if row.ends or not more], more,
+                    f"{count_of(len(more), 'slice')} without an interval, which takes 6 {self.unit}s")
         method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
         yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of "
-               f"them would stand out as much if nothing had changed{method}. The interval is by {self.unit}."
-               if rows else "No tag makes slices of these cases.")
+               f"them would stand out as much if nothing had changed{method}. The interval is by {self.unit}.")
         if any(row.cells[1].endswith("*") for row in rows):
             yield "*: so few cases that a single one can turn the result."
 
     def slice(self, tag: str, value: str, part: dict[str, Any]) -> TableRow:
-        ends, least, notes = part["source_sign_flip"]["interval_95"], part["smallest_adjusted_p_value"], []
-        sources = part["source_groups"] if self.unit == "source" else None
-        these = part["these_cases"]["adjusted_p_value"]
-        if part["source_sign_flip"]["reason"]:
+        flip, least, notes = part["source_sign_flip"], part["smallest_adjusted_p_value"], []
+        on_these = part["these_cases"]["adjusted_p_value"]
+        if flip["reason"]:
             notes.append(f"too few {self.unit}s for an interval")
         if part["same_cases_as"]:
             notes.append(f"same cases as {listed(part['same_cases_as'])}")
-        if ends and (least or 0) > 0.05:
+        if flip["interval_95"] and (least or 0) > 0.05:
             notes.append(f"its {count_of(part['source_groups'], self.unit)} cannot give an adjusted p below "
                          f"{digits(least)}")
-        if these is not None and (these < 0.05 or (least or 1) > 0.05):
-            notes.append(f"on these very cases p is {digits(these)}, adjusted for the number of slices")
-        cases = f"{part['cases']}{'*' if part['few_cases'] else ''}"
-        return TableRow([f"{tag}: {value}", cases, f"{sources or '-'}", *self.scores(part),
-                         self.span(ends), digits(part["adjusted_p_value"])],
-                        "; ".join(notes), ends, part["difference"], change=part["difference"], key=(tag, value))
+        if on_these is not None and (on_these < 0.05 or (least or 1) > 0.05):
+            notes.append(f"on these very cases p is {digits(on_these)}, adjusted for the number of slices")
+        cases = f"{part['cases']}*" if part["few_cases"] else f"{part['cases']}"
+        sources = "-" if self.by_case else f"{part['source_groups'] or '-'}"
+        return TableRow([f"{tag}: {value}", cases, sources, *self.scores(part), self.span(flip["interval_95"]),
+                         digits(part["adjusted_p_value"])],
+                        "; ".join(notes), flip["interval_95"], part["difference"], change=part["difference"],
+                        key=(tag, value))
 
     def consistency(self) -> Blocks:
         steadiness = self.all["consistency"]
@@ -493,26 +538,35 @@ class Words:
 
     def contrast(self) -> Blocks:
         """Return all intervals that do not decide, and what they say."""
-        overall, noise, decision = self.overall, self.all["noise_floor"], self.decision
+        overall, decision = self.overall, self.decision
         cases, sources = count_of(overall["cases"], "case"), count_of(overall["source_groups"], "source")
-        by_source = [overall["source_cluster_interval_95"], sources, overall["source_cluster_method"]]
-        by_trial = joined("as if every trial were independent", overall["trial_level_reason"])
-        rows = [TableRow([name, self.span(ends)], joined(*notes), ends, self.difference) for name, ends, *notes in (
-            ("By source, bootstrap", *(by_source if self.unit == "source" else [None])),
+        by_source = [] if self.by_case else [
+            ("By source, bootstrap", overall["source_cluster_interval_95"], sources, overall["source_cluster_method"])]
+        intervals = (
+            *by_source,
             ("By case, bootstrap", overall["exact_interval_95"], cases, overall["exact_method"]),
             ("By case, seeded", overall["interval_95"], cases, overall["interval_method"]),
-            ("By trial", overall["trial_level_interval_95"], by_trial, overall["trial_level_method"]),
+            ("By trial", overall["trial_level_interval_95"], "as if every trial were independent",
+             overall["trial_level_reason"], overall["trial_level_method"]),
             (f"With one more {self.unit}", decision["interval_with_one_more"]),
             ("For equivalence", decision["equivalence_interval"]),
             (f"The same, one more {self.unit}", decision["equivalence_interval_with_one_more"]),
-            ("With what is missing filled", decision["interval_with_missing_filled"])) if ends or notes]
-        said = ("the largest difference between two halves of the baseline's own trials, "
+            ("With what is missing filled", decision["interval_with_missing_filled"]))
+        rows = [TableRow([name, self.span(ends)], joined(*notes), ends, self.difference)
+                for name, ends, *notes in intervals if ends or notes]
+        yield Table("contrast", "Other intervals of the difference", ["Interval", "#from, to"],
+                    [*rows, self.noise_floor()])
+
+    def noise_floor(self) -> TableRow:
+        noise = self.all["noise_floor"]
+        largest = noise["largest_difference"]
+        if largest is None:
+            return TableRow(["Noise floor", NOT_MEASURED], noise["reason"] or "")
+        note = ("the largest difference between two halves of the baseline's own trials, "
                 f"{self.plain(noise['mean_difference'])} on average; share of the {count_of(noise['splits'], 'split')} "
                 f"that would be decided wrongly: {digits(noise['gate_tripped_share'])}")
-        largest = noise["largest_difference"]
-        floor = None if largest is None else [-largest, largest]
-        rows.append(TableRow(["Noise floor", self.span(floor)], joined(floor and said, noise["reason"]), floor))
-        yield Table("contrast", "Other intervals of the difference", ["Interval", "#from, to"], rows)
+        ends = [-largest, largest]
+        return TableRow(["Noise floor", self.span(ends)], joined(note, noise["reason"]), ends)
 
     def recipe(self) -> Blocks:
         """Return all that is needed to reproduce the comparison."""
@@ -528,23 +582,24 @@ class Words:
 
     def story(self) -> Story:
         """Return the whole comparison, in the order in which a person who decides asks."""
-        said: list[Block] = [f"{number}. {sentence(row['message'])} {sentence(row['advice'])}"
-                             for number, row in enumerate(self.all["warnings"], start=1)]
-        sections: list[Section] = [
-            ("warnings", f"Warnings ({len(said)})", said),
-            ("change", "What was changed", list(self.change())),
-            ("questions", "Is it larger than the noise?", list(self.questions())),
-            ("cost", "Cost, latency and tokens", list(self.cost())),
-            ("cases", "Where did it come from?", list(self.cases())),
-            ("slices", "Which slices changed?", list(self.slices())),
-            ("consistency", "How consistent is it?", list(self.consistency())),
-            ("next", "What to record next", list(self.plans())),
-            ("contrast", "Other intervals, for contrast", list(self.contrast())),
-            ("measured", "How it was measured", list(self.recipe()))]
+        warnings = [f"{number}. {sentence(row['message'])} {sentence(row['advice'])}"
+                    for number, row in enumerate(self.all["warnings"], start=1)]
+        sections: list[tuple[str, str, Iterable[Block]]] = [
+            ("change", "What was changed", self.change()),
+            ("questions", "Is it larger than the noise?", self.questions()),
+            ("cost", "Cost, latency and tokens", self.cost()),
+            ("cases", "Where did it come from?", self.cases()),
+            ("slices", "Which slices changed?", self.slices()),
+            ("consistency", "How consistent is it?", self.consistency()),
+            ("next", "What to record next", self.plans()),
+            ("contrast", "Other intervals, for contrast", self.contrast()),
+            ("measured", "How it was measured", self.recipe())]
+        if warnings:
+            sections.insert(0, ("warnings", f"Warnings ({len(warnings)})", warnings))
         return Story(
             title=f"{self.side('baseline')} against {self.side('candidate')}", subject=self.subject(),
             verdict=self.verdict, gate=self.gate(), lead=list(self.lead()), edges=self.edges,
-            sections=[section for section in sections if section[2]])
+            sections=[(key, heading, list(blocks)) for key, heading, blocks in sections])
 
 
 # === Several candidates of one baseline ===
@@ -556,37 +611,38 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     Raises RunError, by name, where baseline or case set is another. A note says where a comparison was not declared as
     one of at least so many, and which level that would have taken.
     """
-    every = [Words(comparison) for comparison in comparisons]
-    first, measures = every[0], dict.fromkeys(name for words in every for name in words.all["measures"])
-    same = [{key: words.all[key] for key in ("case_set", "task", "baseline", "missing", "score_range")}
-            | {"recording": words.all["logs"]["baseline"]} for words in every]
-    for name, theirs in zip(names, same, strict=True):
-        for key, value in theirs.items():
-            if value != same[0][key]:
+    candidates = [Words(comparison) for comparison in comparisons]
+    first = candidates[0]
+    shared = [words.shared() for words in candidates]
+    for name, values in zip(names, shared, strict=True):
+        for key in values:
+            if values[key] != shared[0][key]:
                 raise RunError(f"{name} and {names[0]} differ in {key}; give comparisons of one baseline, made alike")
+    measures = dict.fromkeys(name for words in candidates for name in words.all["measures"])
     rows = []
-    for words, page in zip(every, pages or [""] * len(every), strict=True):
+    for words, page in zip(candidates, pages or [""] * len(candidates), strict=True):
+        notes = [words.gate()]
+        if words.overall["cases"] != first.overall["cases"]:
+            notes.append(f"over {count_of(words.overall['cases'], 'case')}")
         among = words.decision["among"] or 1
-        alpha = (words.decision["alpha"] or 0.025) * among / len(every)
-        lone = among < len(every) and (f"compared without --among {len(every)}, which takes a wider interval, at "
-                                       f"{percent(1 - 2 * alpha)}")
+        if among < len(candidates):
+            alpha = (words.decision["alpha"] or 0.025) * among / len(candidates)
+            notes.append(f"compared without --among {len(candidates)}, which takes a wider interval, at "
+                         f"{percent(1 - 2 * alpha)}")
         cells = [words.side("candidate"), words.verdict, words.signed(words.difference), words.span(words.interval),
-                 *map(words.change_of, measures),
-                 digits(words.all["consistency"]["candidate"]["sometimes"])]
-        cases = words.overall["cases"]
-        others = cases != first.overall["cases"] and f"over {count_of(cases, 'case')}"
-        rows.append(TableRow(cells, joined(words.gate(), others, lone), words.interval, words.difference, decides=True,
+                 *map(words.change_of, measures), digits(words.all["consistency"]["candidate"]["sometimes"])]
+        rows.append(TableRow(cells, joined(*notes), words.interval, words.difference, decides=True,
                              change=words.difference, link=page))
-    levels = " or ".join(dict.fromkeys(words.level for words in every))
+    rows.sort(key=attrgetter("change"), reverse=True)
+    levels = " or ".join(dict.fromkeys(words.level for words in candidates))
     heads = ["Candidate", "verdict", "#difference", "#interval",
              *(f"#{name.partition('_')[0]}" for name in measures), "~unsteady"]
     return Story(
-        title=f"{first.side('baseline')} against {len(every)} candidates", subject=first.subject(),
-        verdict=f"{len(every)} candidates", gate="",
+        title=f"{first.side('baseline')} against {len(rows)} candidates", subject=first.subject(),
+        verdict=f"{len(rows)} candidates", gate="",
         lead=[f"The baseline scores {first.plain(first.overall['baseline'])}."],
-        edges=first.edges if all(words.edges == first.edges for words in every) else (),
+        edges=first.edges if all(words.edges == first.edges for words in candidates) else (),
         sections=[("sheet", "Which candidate?", [
-            Table("sheet", "Candidates, best first, candidate minus baseline", heads,
-                  sorted(rows, key=attrgetter("change"), reverse=True)),
+            Table("sheet", "Candidates, best first, candidate minus baseline", heads, rows),
             f"The intervals are by {first.unit}, at {levels}; "
             "cost, latency and tokens are the change from the baseline. Unsteady: cases that sometimes pass."])])

@@ -42,9 +42,10 @@ def _esc(text: str) -> str:
 
 def _cell(head: str, text: str, sign: str = "", tag: str = "td") -> str:
     """Return a cell of a column; those of figures, whose heads are marked # or ~, are aligned to the right."""
-    kinds = " ".join(filter(None, ({"#": "n", "~": "n wide"}.get(head[:1]), sign)))
-    shown = f' class="{kinds}"' if kinds else ""
-    return f"<{tag}{shown}>{_esc(text)}</{tag[:2]}>"
+    kind = {"#": "n", "~": "n wide"}.get(head[:1], "")
+    kinds = f"{kind} {sign}".strip()
+    attribute = f' class="{kinds}"' if kinds else ""
+    return f"<{tag}{attribute}>{_esc(text)}</{tag[:2]}>"
 
 
 def _heads(*heads: str) -> str:
@@ -80,11 +81,13 @@ class _Plot:
 
     def cell(self, row: TableRow) -> str:
         """Return a table cell filled by what a row draws; its title is what a screen reader says of it."""
-        drawn, kind = self.ground + self.dots(row.dots), "ci decides" if row.decides else "ci"
+        drawn = self.ground + self.dots(row.dots)
         if row.ends:
             low, high = map(self.at, row.ends)
-            drawn += f'<line class="{kind}" x1="{low}" x2="{high}" y1="50%" y2="50%"/>' + "".join(
-                f'<svg x="{end}" y="50%"><path class="cap" d="M0-5v10"/></svg>' for end in (low, high))
+            kind = "ci decides" if row.decides else "ci"
+            drawn += f'<line class="{kind}" x1="{low}" x2="{high}" y1="50%" y2="50%"/>'
+            for end in (low, high):
+                drawn += f'<svg x="{end}" y="50%"><path class="cap" d="M0-5v10"/></svg>'
         if row.point is not None:
             drawn += f'<circle class="point" cx="{self.at(row.point)}" cy="50%" r="4.5"/>'
         return (f'<td class="plot"><svg class="fill" role="img"><title>{_esc(", ".join(filter(None, row.cells)))}'
@@ -96,8 +99,12 @@ class _Plot:
         for value in values:
             stacks.setdefault(round(60 * self.scale.at(value)), []).append(value)
         step = min(16.0, 90 / max(map(len, stacks.values()), default=1))
-        return "".join(f'<circle class="dot" cx="{self.at(value)}" cy="{50 + step * (i - (len(stack) - 1) / 2):.1f}%" '
-                       f'r="{min(4.0, step / 2):.1f}"/>' for stack in stacks.values() for i, value in enumerate(stack))
+        drawn = ""
+        for stack in stacks.values():
+            for i, value in enumerate(stack):
+                y = 50 + step * (i - (len(stack) - 1) / 2)
+                drawn += f'<circle class="dot" cx="{self.at(value)}" cy="{y:.1f}%" r="{min(4.0, step / 2):.1f}"/>'
+        return drawn
 
 
 def _row(table: Table, row: TableRow, drawn: str = "", opened: str = "", attributes: str = "") -> str:
@@ -109,28 +116,34 @@ def _row(table: Table, row: TableRow, drawn: str = "", opened: str = "", attribu
         name += f"<small>{_esc(row.note)}</small>"
     if opened:
         name = _folded(name, opened)
-    sign = "up" if row.change > 0 else "down" if row.change < 0 else ""
-    cells = [_cell(head, cell, sign if head == "#difference" else "")
-             for head, cell in zip(table.columns, row.cells, strict=True)][1:]
-    return f'<tr{attributes}><th scope="row">{name}</th>{drawn}{"".join(cells)}</tr>'
+    cells = ""
+    for head, cell in zip(table.columns[1:], row.cells[1:], strict=True):
+        cells += _cell(head, cell, _by_change(row, "up", "down", "") if head == "#difference" else "")
+    return f'<tr{attributes}><th scope="row">{name}</th>{drawn}{cells}</tr>'
+
+
+def _by_change(row: TableRow, better: str, worse: str, same: str) -> str:
+    if row.change == 0:
+        return same
+    return better if row.change > 0 else worse
 
 
 def _table(story: Story, table: Table, panel: "_Panel | None") -> str:
     """Return a table of a story, and below it the rows that it folds away."""
     scale = story.scale(table)
     plot = _Plot(scale, story.edges) if scale else None
-    strips = panel if panel and table.key == "cases" else None
-    drawn = strips.head() if strips else plot.head() if plot else ""
+
+    def row_of(row: TableRow) -> str:
+        if panel and table.key == "cases":
+            return panel.case(row)
+        return _row(table, row, plot.cell(row) if plot else "", panel.links(row.key) if panel else "")
+
+    drawn = plot.head() if plot else panel.head() if panel and table.key == "cases" else ""
     head = _heads(table.columns[0]) + drawn + _heads(*table.columns[1:])
     kind = f"{table.key} plotted" if plot else table.key
 
     def framed(caption: str, rows: Sequence[TableRow]) -> str:  # in a box that scrolls by itself where it is too wide
-        body = ""
-        for row in shortened(rows, MOST_ROWS):
-            if strips:
-                body += _row(table, row, *strips.case(row))
-            else:
-                body += _row(table, row, plot.cell(row) if plot else "", panel.links(row.key) if panel else "")
+        body = "".join(map(row_of, shortened(rows, MOST_ROWS)))
         return (f'<div class="scroll" role="region" aria-label="{_esc(caption)}" tabindex="0"><table class="{kind}">'
                 f"<caption>{_esc(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
@@ -147,17 +160,18 @@ class _Marker:
     def __init__(self) -> None:
         self.work = MARKED_WORK
 
-    def pieces(self, one: str, other: str) -> list[tuple[str, str]]:
+    def pieces(self, old: str, new: str) -> list[tuple[str, str]]:
         """Return the texts as HTML in (old, new) pieces: by words, or by lines of long ones."""
-        if one == other:
-            return [(escape(one), escape(one))]
+        if old == new:
+            return [_marked(old, new)]
         for pattern in (r"\w+|\s+|.", r"[^\n]*\n?"):
-            before, after = (re.findall(pattern, text, re.DOTALL) for text in (one, other))
-            if len(before) * len(after) <= self.work:
-                self.work -= len(before) * len(after)
+            before, after = (re.findall(pattern, text, re.DOTALL) for text in (old, new))
+            work = len(before) * len(after)
+            if work <= self.work:
+                self.work -= work
                 matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
                 return [_marked("".join(before[a:b]), "".join(after[c:d])) for _, a, b, c, d in matcher.get_opcodes()]
-        return [_marked(one, other)]
+        return [_marked(old, new)]
 
 
 def _marked(old: str, new: str) -> tuple[str, str]:
@@ -168,9 +182,9 @@ def _marked(old: str, new: str) -> tuple[str, str]:
 
 def _sides(both: SideBySide, marker: _Marker) -> str:
     """Return what both sides say of one thing: removed words struck through, new words underlined."""
-    what, one, other = both
-    marked = "".join(old if old == new else old + new for old, new in marker.pieces(one, other))
-    return f'<div class="sides"><span>{_esc(what)}</span><pre>{marked}</pre></div>'
+    pieces = marker.pieces(both.baseline, both.candidate)
+    marked = "".join(old if old == new else old + new for old, new in pieces)
+    return f'<div class="sides"><span>{_esc(both.name)}</span><pre>{marked}</pre></div>'
 
 
 # === Cases with all their trials ===
@@ -205,9 +219,9 @@ Matched = list[tuple[str | None, Trial | None, Trial | None]]  # seed, baseline'
 
 def _matched(*sides: Sequence[Trial]) -> Matched:
     """Return the trials of a case side by side: those of one seed, or without seeds of one place."""
-    left, right = ({i if trial.seed is None else f"{trial.seed}": trial for i, trial in enumerate(side)}
-                   for side in sides)
-    return [(seed if isinstance(seed, str) else None, left.get(seed), right.get(seed)) for seed in {**left, **right}]
+    before, after = ({place if trial.seed is None else f"{trial.seed}": trial for place, trial in enumerate(side)}
+                     for side in sides)
+    return [(key if isinstance(key, str) else None, before.get(key), after.get(key)) for key in before | after]
 
 
 class _Panel:
@@ -216,32 +230,35 @@ class _Panel:
     Their trials are those of the pair as it was read, unscored ones included; most cases of a large one are not shown.
     """
 
-    def __init__(self, words: Words, pair: Pair | None, changed: Table):
+    def __init__(self, words: Words, pair: Pair | None):
         self.words, self.marker, self.room = words, _Marker(), OPENED_BYTES
-        sides = [side.trials for side in pair.sides] if pair else []
-        self.passes = all(trial.score in (0, 1, None) for side in sides for trials in side for trial in trials)
+        # The changed cases first, the worst before all.
+        self.cases = {row["case_id"]: ComparedCase(row["case_id"], row["source"], ()) for row in words.changed}
         excluded = {row["case_id"] for row in words.all["excluded"]}
-        self.known: dict[str, tuple[Any, ...]] = {
-            row["case_id"]: (ComparedCase(row["case_id"], row["source"], ()), (), ()) for row in words.changed}
-        self.known |= {case.id: (case, *both) for case, *both in zip(pair.cases if pair else (), *sides, strict=True)
-                       if case.id not in excluded}  # the changed ones first, the worst before all
-        same = [TableRow([case_id, "", "", words.signed(0), ""]) for case_id in list(self.known)[len(changed.rows):]]
-        rows, more = ([self.sourced(row) for row in shortened(part, MOST_ROWS)] for part in (changed.rows, same))
+        recorded: dict[str, tuple[list[Trial], list[Trial]]] = {}
+        if pair:
+            self.cases |= {case.id: case for case in pair.cases if case.id not in excluded}
+            both = zip(pair.baseline.trials, pair.candidate.trials, strict=True)
+            recorded = dict(zip((case.id for case in pair.cases), both, strict=True))
+        self.passes = all(trial.score in (0, 1, None) for both in recorded.values() for trials in both
+                          for trial in trials)
+        changed = words.changed_cases()
+        same = [TableRow([case_id, "", "", words.signed(0), ""]) for case_id in list(self.cases)[len(changed.rows):]]
         self.table = changed._replace(
-            caption="Changed cases", rows=rows, more=more,
+            caption="Changed cases", rows=self.shown(changed.rows), more=self.shown(same),
             more_caption=f"{count_of(len(same), 'case')} that did not change")
-        self.trials = {row.cells[0]: _matched(*self.known[row.cells[0]][1:])
-                       for row in (*self.table.rows, *self.table.more) if row.cells[0] in self.known}
+        self.trials = {row.cells[0]: _matched(*recorded.get(row.cells[0], ((), ())))
+                       for row in (*self.table.rows, *self.table.more) if row.cells[0] in self.cases}
         self.drawn = min(max(map(len, self.trials.values()), default=0), DRAWN_TRIALS)
         self.members: dict[Any, list[str]] = {}  # the cases of each source, and of each slice
-        for about, *_ in self.known.values():
-            for key in (about.source, *about.tags):
-                self.members.setdefault(key, []).append(about.id)
+        for case in self.cases.values():
+            for key in (case.source, *case.tags):
+                self.members.setdefault(key, []).append(case.id)
 
-    def sourced(self, row: TableRow) -> TableRow:
-        """Return the row of a case with the source that it was made from as its small print."""
-        about = self.known.get(row.cells[0])
-        return row._replace(note=f"from {about[0].source}") if about and about[0].source is not None else row
+    def shown(self, rows: Sequence[TableRow]) -> list[TableRow]:
+        """Return the rows of cases that are shown, with the sources that they were made from as their small print."""
+        sources = {case_id: f"from {case.source}" for case_id, case in self.cases.items() if case.source is not None}
+        return [row._replace(note=sources.get(row.cells[0], "")) for row in shortened(rows, MOST_ROWS)]
 
     def verdict(self, trial: Trial) -> str:
         """Return pass, fail or incomplete, or the score of a trial where scores are neither."""
@@ -255,33 +272,36 @@ class _Panel:
         """Return links to the first cases of a source or slice; nothing for another row."""
         names = self.members.get(key, []) if key else []
         linked = [name for name in names if name in self.trials][:LINKED_CASES]
+        if not linked:
+            return ""
         links = ", ".join(f'<a href="#{_address(name)}"><bdi>{_esc(name)}</bdi></a>' for name in linked)
         more = f" and {len(names) - len(linked)} more" if len(names) > len(linked) else ""
-        return f'<div class="links">{links}{more}</div>' if links else ""
+        return f'<div class="links">{links}{more}</div>'
 
     def head(self) -> str:
         width = max(84, 14 * self.drawn + 14)
         return f'<th scope="col" style="width:{width}px">Trials 1 to {self.drawn}</th>' if self.drawn else ""
 
-    def case(self, row: TableRow) -> tuple[str, str, str]:
-        """Return of a case's row its trials as a cell, what it opens to while the budget lasts, and its attributes."""
-        trials = self.trials.get(row.cells[0])
-        strip = f"<td>{self.strip(trials or [])}</td>" if self.drawn else ""
-        if trials is None:
-            return strip, "", ""
-        about, inner = self.known[row.cells[0]][0], ""
+    def case(self, row: TableRow) -> str:
+        """Return the table row of a case: its trials, what it opens to while the budget lasts, what filters ask."""
+        case, trials = self.cases.get(row.cells[0]), self.trials.get(row.cells[0], [])
+        strip = f"<td>{self.strip(trials)}</td>" if self.drawn else ""
+        if case is None:  # a row that stands for those left out
+            return _row(self.table, row, strip)
+        inner = ""
         if trials and self.room > 0:
-            inner = self.inside(about, trials)
+            inner = self.inside(case, trials)
             self.room -= len(inner.encode())
-        flags = ["worse" if row.change < 0 else "better" if row.change > 0 else "same"]
+        flags = [_by_change(row, "better", "worse", "same")]
         if self.passes and len({trial.score or 0 for *_, trial in trials if trial}) == 2:
             flags.append("unsteady")
         if any(trial and trial.score is None for _, *both in trials for trial in both):
             flags.append("incomplete")
-        slices = "\n".join(clean(f"{tag}: {value}") for tag, value in about.tags
+        slices = "\n".join(clean(f"{tag}: {value}") for tag, value in case.tags
                            if value in self.words.all["slices"].get(tag, ()))
-        return strip, inner, (f' id="{_address(about.id)}" data-f="{" ".join(flags)}" data-d="{row.change:.4g}" '
-                              f'data-t="{escape(slices)}" data-s="{_esc(about.source or "")}"')
+        return _row(self.table, row, strip, inner,
+                    f' id="{_address(case.id)}" data-f="{" ".join(flags)}" data-d="{row.change:.4g}" '
+                    f'data-t="{escape(slices)}" data-s="{_esc(case.source or "")}"')
 
     def strip(self, trials: Matched) -> str:
         """Return all trials of a case: the baseline's line above the candidate's, a seed a column."""
@@ -301,48 +321,52 @@ class _Panel:
                 else:
                     height = 1 + 11 * (float(trial.score or 0) - self.words.low) / (self.words.high - self.words.low)
                     paths["score"] += f"M{14 * i + 7},{y + 6}v-{height:.1f}"
-        title = "; ".join(f"{side}: {', '.join(said)}" for side, said in outcomes.items())
+        title = "; ".join(f"{side}: {', '.join(verdicts)}" for side, verdicts in outcomes.items())
         drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
         return (f'<svg class="strip" width="{14 * self.drawn}" height="28" role="img"><title>{title}</title>{drawn}'
                 "</svg>")
 
     def inside(self, case: ComparedCase, trials: Matched) -> str:
         """Return what a case was: its tags, input, what was expected, and each trial's outcomes side by side."""
-        about = [f"{tag}: {value}" for tag, value in (("source", case.source), *case.tags) if value is not None]
-        given = f'<p class="soft">{_esc(" · ".join(about))} <a href="#{_address(case.id)}">link to this case</a></p>'
+        tags = [f"{tag}: {value}" for tag, value in (("source", case.source), *case.tags) if value is not None]
+        about = f'<p class="soft">{_esc(" · ".join(tags))} <a href="#{_address(case.id)}">link to this case</a></p>'
         for name, value in (("Input", case.input), ("Expected", case.expected)):
             if value is not None:
-                given += f"<p><b>{name}</b></p><pre>{escape(_shown(value))}</pre>"
-        body, recorded = "", any(
-            trial and trial.output is not None for _, *both in trials for trial in both)
+                about += f"<p><b>{name}</b></p><pre>{escape(_shown(value))}</pre>"
+        body, outputs = "", "their outputs were not recorded"
         for number, (seed, *both) in enumerate(trials, start=1):
+            if any(trial and trial.output is not None for trial in both):
+                outputs = "what differs between two outputs is marked"
             texts = [_shown(trial and trial.output) for trial in both]
             marked = map("".join, zip(*self.marker.pieces(*texts), strict=True))
             small = "" if seed is None else f"<small>seed {_esc(seed)}</small>"
             body += f'<tr><th scope="row">{number}{small}</th>{"".join(map(self.outcome, both, marked))}</tr>'
-        outputs = "what differs between two outputs is marked" if recorded else "their outputs were not recorded"
-        return (f'<div class="in">{given}<table class="trials"><caption>Trials; {outputs}</caption><thead><tr>'
+        return (f'<div class="in">{about}<table class="trials"><caption>Trials; {outputs}</caption><thead><tr>'
                 f'{_heads("Trial", "Baseline", "Candidate")}</tr></thead><tbody>{body}</tbody></table></div>')
 
     def outcome(self, trial: Trial | None, marked: str) -> str:
         """Return the cell of one trial of one side: its verdict or score, what was said of it, its output."""
         if trial is None:
             return "<td>no such trial</td>"
-        said = "".join(f": {escape(_shown(text))}" for text in (trial.reason, trial.explanation) if text)
+        reasons = "".join(f": {escape(_shown(text))}" for text in (trial.reason, trial.explanation) if text)
         output = f"<pre>{marked}</pre>" if marked else ""
-        return f'<td><p class="said">{_mark(self.verdict(trial))}{said}</p>{output}</td>'
+        return f'<td><p class="said">{_mark(self.verdict(trial))}{reasons}</p>{output}</td>'
 
     def explained(self) -> str:
         """Return what the marks of the trials mean, or why there are none."""
         if not self.drawn:
             with_runs = ", or report.py with --runs," if self.words.all["task"]["name"] else ""  # trial logs have none
             return f"The trials are in the runs: compare.py --html{with_runs} shows them here."
-        marks = ", ".join(map(_mark, TRIAL_MARKS)) + ("" if self.passes else ", other scores as columns")
-        small = "" if self.room > 0 else "; to keep the page small, the last of them do not open"
-        if len(self.known) > len(self.trials):
-            small += "; of so many some are left out, all that changed are in the comparison’s JSON"
-        return (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a pair that differs "
-                f"is tinted. Open a case to read it{small}.")
+        marks = ", ".join(map(_mark, TRIAL_MARKS))
+        if not self.passes:
+            marks += ", other scores as columns"
+        text = (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a pair that differs "
+                "is tinted. Open a case to read it")
+        if self.room <= 0:
+            text += "; to keep the page small, the last of them do not open"
+        if len(self.cases) > len(self.trials):
+            text += "; of so many some are left out, all that changed are in the comparison’s JSON"
+        return f"{text}."
 
 
 # === The whole ===
@@ -361,12 +385,12 @@ def story_html(story: Story, panel: _Panel | None = None) -> str:
                 main += _sides(block, marker)
             elif block.key == "cases" and panel:
                 cases = _table(story, panel.table, panel)
-                main += (f'<p class="legend">{panel.explained()}</p><div id="all-cases" data-n="{len(panel.known)}">'
+                main += (f'<p class="legend">{panel.explained()}</p><div id="all-cases" data-n="{len(panel.cases)}">'
                          f"{cases}</div>")
             else:
                 main += _table(story, block, panel)
         main += "</section>\n"
-    lead = "".join(f"<p>{_esc(said)}</p>" for said in story.lead)
+    lead = "".join(f"<p>{_esc(line)}</p>" for line in story.lead)
     if story.gate:
         lead += f'<p class="gate">{_esc(sentence(story.gate))}</p>'
     allowed = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
@@ -380,8 +404,6 @@ def html_report(comparison: dict[str, Any], pair: Pair | None = None) -> str:
     words = Words(comparison, pair.manifests if pair else ())
     story = words.story()
     if words.manifests:
-        both = side_by_side(*({"run": manifest} for manifest in words.manifests))
-        story.sections.append(("records", "What the two run records say of themselves", [*both]))
-    changed = next(block for _, _, blocks in story.sections for block in blocks
-                   if isinstance(block, Table) and block.key == "cases")
-    return story_html(story, _Panel(words, pair, changed))
+        records = side_by_side(*({"run": manifest} for manifest in words.manifests))
+        story.sections.append(("records", "What the two run records say of themselves", [*records]))
+    return story_html(story, _Panel(words, pair))

@@ -448,17 +448,21 @@ class Words:
                        count_of(sum(pairs.values()), "pair"), **pairs)
         if not_measured := joined(*dict.fromkeys([self.all["trial_pairs_reason"], moved["reason"]])):
             yield f"Not all of this is measured: {not_measured}."
-        yield Table("cases", "Changed cases, worst first",
-                    ["Case", "~baseline", "~candidate", "#difference", "~by chance"],
-                    [TableRow([case["case_id"], *self.scores(case),
-                               "-" if case["by_chance"] is None else digits(case["by_chance"])],
-                              change=case["difference"]) for case in self.changed])
+        yield self.changed_cases()
         yield Table("chance", "Cases that moved by so many trials", ["Trials", "#observed", "#expected by chance"], [
             TableRow([f"at least {row['at_least']}", f"{row['observed']}", digits(row["expected"])])
             for row in moved["trials_moved"]])
         if any(case["by_chance"] is not None for case in self.changed):
             yield ("By chance: how often the passes of a case, dealt at random to the two runs, would differ by at "
                    "least as much. Where one seed gives the same reply on both sides, chance moves fewer cases.")
+
+    def changed_cases(self) -> Table:
+        rows = []
+        for case in self.changed:
+            by_chance = "-" if case["by_chance"] is None else digits(case["by_chance"])
+            rows.append(TableRow([case["case_id"], *self.scores(case), by_chance], change=case["difference"]))
+        return Table("cases", "Changed cases, worst first",
+                     ["Case", "~baseline", "~candidate", "#difference", "~by chance"], rows)
 
     def slices(self) -> Blocks:
         """Return the slices, worst first; those without an interval behind one line, where there are several."""

@@ -31,6 +31,7 @@ VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "no": 0}
 HELD: dict[type, str] = {str: "text", list: "lists", dict: "objects"}  # what a score may hold that is no number
 NEEDED = {"id": (TEXT, WHOLE), "epoch": WHOLE, "scores": (TABLE, NULL), "metadata": (TABLE, NULL)}  # of a sample
+SAMPLE_FILE = re.compile(r"samples/(.*)_epoch_(\d{1,9})\.json", re.DOTALL)  # sample and epoch
 MOST_HELD = 2**28  # of one member of a zip
 ZSTANDARD = 93  # a zip's number for the compression that newer versions of Inspect use
 
@@ -55,7 +56,8 @@ class EvalLog:
     """What the samples of a log have in common, and what was seen of them."""
 
     def __init__(self, where: str, header: dict[str, Any], args: argparse.Namespace, rows: Rows):
-        self.where, self.header, self.args, self.rows, self.spec = where, header, args, rows, header["eval"]
+        self.where, self.header, self.args, self.rows = where, header, args, rows
+        self.spec = header["eval"]
         self.kinds: dict[str, set[str]] = {}  # of the values of each score
         self.count = 0
 
@@ -70,11 +72,10 @@ class EvalLog:
             if not self.args.unfinished:
                 raise RunError(f"{state}; finish it (`inspect eval-retry`), or convert what is there with --unfinished")
             self.rows.notes[state] = 0
-        numbers = [name for name, kinds in self.kinds.items() if "numbers" in kinds]
-        held = set[str]().union(*self.kinds.values())
+        kinds = self.kinds.get(scorer, ()) if scorer else set[str]().union(*self.kinds.values())
+        numbers = [name for name in self.kinds if "numbers" in self.kinds[name]]
         # Which words a score holds, and how to make numbers of them, is said with the rows.
-        if "text" not in (self.kinds.get(scorer, ()) if scorer else held) and (
-                scorer or len(numbers) > 1 or not numbers and held - {"nothing"}):
+        if "text" not in kinds and (scorer or numbers[1:] or not numbers and {*kinds} - {"nothing"}):
             others = [f"; {name} holds {' and '.join(sorted(self.kinds[name]))}" for name in self.kinds
                       if name not in numbers]
             choose("scorer", scorer, numbers, where, "".join(others))
@@ -108,17 +109,18 @@ class EvalLog:
     def score(self, scores: dict[str, Any], where: str) -> tuple[Any, dict[str, Any]]:
         """Return the value of the score that is meant, and the whole score."""
         values: dict[str, tuple[Any, dict[str, Any]]] = {}  # by name: "parts/a" for one of several of a scorer
-        for name, item in scores.items():
-            check_fields(item, {}, f"{where}: score {name!r}")
-            value = item.get("value")
-            parts = {f"{name}/{key}": value[key] for key in value} if isinstance(value, dict) else {name: value}
-            for part, value in parts.items():
-                values[part] = value, item
-                is_number = score_of(value, self.rows.words)[0] is not None
-                self.kinds.setdefault(part, set()).add("numbers" if is_number else HELD.get(type(value), "nothing"))
-        chosen = self.args.scorer or next((name for name in values if "numbers" in self.kinds[name]), None)
-        if chosen is None:
-            return next(iter(values.values()), (None, {}))
+        for scorer, details in scores.items():
+            check_fields(details, {}, f"{where}: score {scorer!r}")
+            value = details.get("value")
+            parts = {f"{scorer}/{key}": value[key] for key in value} if isinstance(value, dict) else {scorer: value}
+            for name, part in parts.items():
+                values[name] = part, details
+                kind = HELD.get(type(part), "nothing")
+                if score_of(part, self.rows.words)[0] is not None:
+                    kind = "numbers"
+                self.kinds.setdefault(name, set()).add(kind)
+        numbers = (name for name in values if "numbers" in self.kinds[name])
+        chosen = self.args.scorer or next(numbers, next(iter(values), ""))
         # A score that is not one number is listed under the scorer's own name.
         return values.get(chosen) or values.get(chosen.rpartition("/")[0], (None, {}))
 
@@ -127,26 +129,26 @@ class EvalLog:
         limit, ended = pick(sample, "limit.type"), str(sample.get("completed_at", "9"))
         scored_later = [event for event in items(sample.get("events"))
                         if pick(event, "event") == "score" and str(pick(event, "timestamp")) > ended]
-        for there, note in (
+        for reason, note in (
                 (sample.get("error_retries"), "tried again after an error: what counts is the last try"),
                 (limit, f"stopped by a limit ({limit}), and scored as it was then"),
                 (sample.get("invalidation"), "invalidated in Inspect: unscored here"),
                 (details.get("history") or scored_later, "scored or edited again after the run")):
-            if there:
+            if reason:
                 self.rows.notes[note] += 1
 
     def measures(self, sample: dict[str, Any]) -> dict[str, float | None]:
         """Return cost, time and tokens of the system, without those of other models or of a grader with its model."""
         model, usage = self.spec["model"], table(sample.get("model_usage"))
-        mine = usage.keys() if model.startswith("none/") else {model}  # none: the task names its models itself
-        own = [usage.get(name) for name in mine]
+        own = usage if model.startswith("none/") else {model: usage.get(model)}  # none: the task names its models
         graders = [item for role, item in table(sample.get("role_usage")).items()
                    if pick(self.spec, f"model_roles.{role}.model") == model]
-        for name in [*(name for name in usage if name not in mine), *(f"{model} as a grader" for _ in graders)]:
+        others = [name for name in usage if name not in own]
+        for name in others + [f"{model} as a grader"] * len(graders):
             self.rows.notes[f"not counted, since it is not the system's: tokens and cost of {name}"] += 1
 
         def spent(what: str) -> float | None:
-            total = amount(*(pick(item, what) for item in own))
+            total = amount(*(pick(item, what) for item in own.values()))
             return total and max(0, total - (amount(*(pick(item, what) for item in graders)) or 0))
 
         return {"cost_usd": spent("total_cost"),
@@ -171,7 +173,7 @@ def question(sample: dict[str, Any], attached: dict[str, Any]) -> str | None:
     text = str(message_text(asked, attached))
     if isinstance(asked, list):
         texts = [(pick(message, "role"), message_text(pick(message, "content"), attached) or "") for message in asked]
-        text = "\n\n".join(f"{role}: {said}" for role, said in texts).removeprefix("user: ")
+        text = "\n\n".join(f"{role}: {content}" for role, content in texts).removeprefix("user: ")
     return "\n".join([text, *(f"{chr(65 + i)}) {choice}" for i, choice in enumerate(items(sample.get("choices"))))])
 
 
@@ -207,26 +209,24 @@ def zip_entries(path: str, file: BinaryIO) -> Iterator[tuple[str, Any]]:
     members = {info.filename: info for info in archive.infolist()}  # of one name the last counts, as for Inspect
     start = members.get("header.json") or members.get("_journal/start.json")  # a run that was killed has no header
     yield path, start and parse(archive, start, path)
-    files: list[tuple[int, str, zipfile.ZipInfo]] = [
-        (int(match[2]), match[1], info) for name, info in members.items()
-        if (match := re.fullmatch(r"samples/(.*)_epoch_(\d{1,9})\.json", name, re.DOTALL))]
-    files.sort(key=lambda item: (item[0], item[1].zfill(20) if item[1].isdecimal() else item[1]))
-    for epoch, name, info in files:
-        yield f"sample {name!r}, epoch {epoch}", parse(archive, info, path)
+    names = [match for name in members if (match := SAMPLE_FILE.fullmatch(name))]
+    names.sort(key=lambda match: (int(match[2]), match[1].zfill(20) if match[1].isdecimal() else match[1]))
+    for match in names:
+        yield f"sample {match[1]!r}, epoch {int(match[2])}", parse(archive, members[match[0]], path)
 
 
 def json_entries(text: Json) -> Iterator[tuple[str, Any]]:
     header: dict[str, Any] = {}
-    begun = False
+    header_is_out = False
     for keys, value in text.pieces([("samples",)]):
         if keys == ("samples",) and value is not None:
-            if not begun:
+            if not header_is_out:
                 yield text.path, header
-            begun = True
+            header_is_out = True
             yield f"sample {str(pick(value, 'id'))!r}, epoch {pick(value, 'epoch')}", value
         elif keys:
             header[keys[0]] = value
-    if not begun:
+    if not header_is_out:
         yield text.path, header
 
 

@@ -32,17 +32,17 @@ def options(option: Callable[..., Any]) -> None:
 
 
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
-    # A file that was given another name does not say its task.
-    named = re.fullmatch(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl(\.gz)?", os.path.basename(path))
+    match = re.fullmatch(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl(\.gz)?", os.path.basename(path))
+    task = match[1] if match else ""  # a file that was given another name does not say its task
     config = os.path.basename(os.path.dirname(os.path.abspath(path)))
     filters = set[str]()
     with opened_log(path, WHAT, "samples of lm-eval") as (file, _):
         for where, row in read_json(Json(file, path), {}):
             check_fields(row, {"doc_id": WHOLE}, where)
-            filters.add(name := str(row.get("filter", "none")))
-            if args.filter in (None, name) and (args.filter or len(filters) == 1):
+            name = str(row.get("filter", "none"))
+            filters.add(name)
+            if name == args.filter or args.filter is None and len(filters) == 1:
                 sample = sample_of(row, where, args, rows)
-                task = named[1] if named else ""
                 yield sample._replace(task=task, config=config, fields={"task": task, **sample.fields})
     if filters:
         choose("filter", args.filter, filters, path)

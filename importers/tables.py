@@ -48,15 +48,16 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         raise RunError(f"--measure {min(wrong)}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
     if not args.id and not args.input:
         raise RunError(f"{path}: no column names the cases; choose one with --case or --input{what_else(path)}")
-    named = (args.input, args.output, args.explanation, args.error, *measured.values())
-    rows.wanted = dict.fromkeys(filter(None, named), False) | rows.wanted
+    optional = (args.input, args.output, args.explanation, args.error, *measured.values())
+    rows.wanted = dict.fromkeys(filter(None, optional), False) | rows.wanted
+    names = [name for name in (args.trial, None if args.id else args.input) if name]
     field, _, wanted = (args.where or "").partition("=")
     for where, row in read_table(path, args.rows):
         if args.where and text_of(pick(row, field)) != wanted:
             continue
         rows.optional = None if isinstance(row, Cells) else args.error  # JSON may leave it out where nothing failed
         score, error = pick(row, args.score), pick(row, args.error)
-        for name in filter(None, (not error and args.score, args.trial, not args.id and args.input)):
+        for name in names if error else [args.score, *names]:
             value = pick(row, name, row)
             if value is row:
                 raise RunError(f"{where}: no column {name!r}; there are: {listed(row, 40) or 'none'}{what_else(path)}")
@@ -66,14 +67,15 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             error = error or "no score"
         if not error and score_of(score, rows.words)[0] is None:
             raise RunError(f"{where}: score {score!r:.60} is no number; correct it, or give --map WORD=NUMBER")
+        measures = {}
         for name, column in measured.items():
             cell = pick(row, column)
-            if cell not in (None, "") and amount(score_of(cell, {})[0]) is None:
+            measures[name] = amount(score_of(cell, {})[0])
+            if measures[name] is None and cell not in (None, ""):
                 rows.notes[f"{name} in {column!r} that is no number of 0 or more, left out"] += 1
         yield Sample(where=where, score=score, error=error, seed=pick(row, args.trial),
                      place=None if args.trial else where, fields=row, asked=pick(row, args.input),
-                     output=pick(row, args.output), explanation=pick(row, args.explanation),
-                     measures={name: amount(score_of(pick(row, column), {})[0]) for name, column in measured.items()})
+                     output=pick(row, args.output), explanation=pick(row, args.explanation), measures=measures)
 
 
 def what_else(path: str) -> str:
@@ -93,13 +95,13 @@ def read_table(path: str, keys: Sequence[str] | None = None,
     an object of objects the column `key`. Raises RunError where the file is none of these, or damaged.
     """
     with opened(path) as file:
-        first = head(file).decode(file.encoding, "replace").lstrip().partition("\n")[0]
-        if first.startswith(("{", "[")):
+        first_line = head(file).decode(file.encoding, "replace").lstrip().partition("\n")[0]
+        if first_line.startswith(("{", "[")):
             yield from read_json(Json(file, path, decoder), dict(item.partition("=")[::2] for item in keys or ()))
-        elif describe(head(file), path)[0] not in ("", "a table"):
-            raise refusal(path, "a table", data=head(file))
+        elif describe(head(file), path)[0] in ("", "a table"):
+            yield from read_csv(file, path, max(DELIMITERS, key=first_line.count))
         else:
-            yield from read_csv(file, path, max(DELIMITERS, key=first.count))
+            raise refusal(path, "a table", data=head(file))
 
 
 class Cells(dict[str, str]):
@@ -124,22 +126,22 @@ def read_csv(file: TextIO, path: str, delimiter: str) -> Iterator[tuple[str, dic
 
 def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
     inside = {tuple(filter(None, key.split("."))): score for key, score in scores.items()}
-    columns, number = list[str](), 0
+    columns, count = list[str](), 0
     while mark := text.next():
         for keys, value in text.pieces(inside) if inside else text.whole():
-            at = keys if keys in inside else keys[:-1]
+            parent = keys if keys in inside else keys[:-1]
             if keys[-1:] == ("columns",) and isinstance(value, list):
                 columns = [str(name) for name in value]  # of rows that are lists of cells
-            elif at in inside or not inside:
+            elif parent in inside or not inside:
                 row = value if isinstance(value, dict) else {"value": value}
                 if isinstance(value, list):
                     row = dict(zip(columns, value, strict=False))
-                if keys != at:
-                    row = {**row, "key": keys[-1]}
-                if inside.get(at):
-                    row = {**row, "score": inside[at]}
-                number += 1
-                yield f"{text.path}: item {number}" if inside or mark == "[" else text.where(), row
+                if keys != parent:
+                    row = row | {"key": keys[-1]}
+                if inside.get(parent):
+                    row = row | {"score": inside[parent]}
+                count += 1
+                yield f"{text.path}: item {count}" if inside or mark == "[" else text.where(), row
     for keys in inside:
         if keys not in text.met:
             raise RunError(f"{text.path}: nothing for --rows is under {'.'.join(keys) or '.'!r}; name another key")

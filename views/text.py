@@ -15,11 +15,10 @@ import re
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core.files import clean
-from core.trials import listed
 from views.words import NOT_MEASURED, Scale, Story, Table, TableRow, lines_of, sentence, shortened
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
@@ -77,7 +76,7 @@ def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> 
     [['name', '#p'], ['abc', '0.5']]
     """
     shown = list(range(len(heads)))
-    widths = [max(columns(row[i]) for row in (heads, *rows)) for i in shown]
+    widths = [max(map(columns, column)) for column in zip(heads, *rows, strict=True)]
     widths[0] = min(widths[0], 24)
     for i in shown[::-1]:
         alone = [*heads[i:i + 2]] == ["~baseline", "~candidate"] and i + 1 not in shown  # a mean without the other's
@@ -142,7 +141,7 @@ class _Screen:
         if table.rows:
             self.grid(story, table)
         if table.more:
-            self.say(f"{table.more_caption}: {listed(row.cells[0] for row in table.more)}.")
+            self.say(table.folded())
         for row in shortened(table.rows, TEXT_ROWS):
             if row.note:
                 self.say(f"{row.cells[0]}: {row.note}.")
@@ -150,22 +149,24 @@ class _Screen:
     def grid(self, story: Story, table: Table) -> None:
         """Add the rows of a table: columns that do not fit are left out; the drawings are to the right of them."""
         shown = shortened(table.rows, TEXT_ROWS)
-        cells = [["-" if cell == NOT_MEASURED else self.harmless(cell) for cell in row.cells] for row in shown]
+        cells = [[self.harmless("-" if cell == NOT_MEASURED else cell) for cell in row.cells] for row in shown]
         heads, *rows = fitting(table.columns, cells, self.width)
         right = [head.startswith(FIGURES) for head in heads]
         rows.insert(0, [head.lstrip("#~") for head in heads])
         widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
         spare = self.width - sum(widths) - 2 * (len(widths) - 1)
         widths[0] = max(6, widths[0] + min(spare, 0))
-        scale = story.scale(table) if spare >= 19 else None
-        drawings = _drawings(scale, story.edges, shown, min(60, spare - 3)) if scale else [""] * len(rows)
+        scale = story.scale(table)
+        drawings = [""] * len(rows)
+        if scale and spare >= 19:
+            drawings = _drawings(scale, story.edges, shown, min(60, spare - 3))
         for row, drawing in zip(rows, drawings, strict=True):
             self.lines.append("  ".join([*map(padded, row, widths, right), drawing]))
 
 
 def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], width: int) -> list[str]:
     """Return an axis, and below it what each row draws, in so many columns; zero is seen in every row."""
-    left, line, right, middle, zero, crossed, border, _ = list(UNICODE)
+    left, line, right, point, zero, crossed, border, _ = UNICODE
 
     def column(value: float) -> int:
         return round(scale.at(value) * (width - 1))
@@ -175,7 +176,7 @@ def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], wi
         start = min(width - len(label), max(0, column(tick) - len(label) // 2))
         if not "".join(axis[max(0, start - 1):start + len(label) + 1]).strip():
             axis[start:start + len(label)] = label
-    drawings = [axis]
+    drawings = ["".join(axis)]
     for row in rows:
         cells = [" "] * width
         for edge in edges:
@@ -187,11 +188,11 @@ def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], wi
             cells[low], cells[high] = left, right
             cells[column(0)] = crossed if low <= column(0) <= high else zero
         for place, count in Counter(map(column, row.dots)).items():
-            cells[place] = middle if count == 1 else f"{count}" if count < 10 else "#"
+            cells[place] = point if count == 1 else f"{count}" if count < 10 else "#"
         if row.point is not None:
-            cells[column(row.point)] = middle
-        drawings.append(cells)
-    return list(map("".join, drawings))
+            cells[column(row.point)] = point
+        drawings.append("".join(cells))
+    return drawings
 
 
 def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool = False) -> str:
@@ -199,18 +200,20 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
     screen = _Screen(width, unicode, colour)
     screen.say(f"{story.title}: {story.subject}.", "")
     screen.heading(story.verdict.upper(), COLOURS.get(story.verdict, "1"))
-    for said in filter(None, (*story.lead, sentence(story.gate))):
-        screen.say(said)
+    for line in filter(None, (*story.lead, sentence(story.gate))):
+        screen.say(line)
     for _, heading, blocks in story.sections:
         screen.heading(heading)
-        for number, block in enumerate(blocks):
+        for block in blocks:
             if isinstance(block, Table):
-                if number and block.rows:
+                if block.rows and block is not blocks[0]:
                     screen.lines.append("")
                 screen.table(story, block)
                 continue
-            for place, line in enumerate(lines_of(block)):
-                screen.say(line, "    " if place else "  ")
+            first, *others = lines_of(block)
+            screen.say(first)
+            for line in others:
+                screen.say(line, "    ")
     text = "".join(f"{line.rstrip()}\n" for line in screen.lines)
     return text if unicode else text.translate(str.maketrans(UNICODE, ASCII))
 
@@ -226,48 +229,57 @@ def _md(text: object) -> str:
     return re.sub(r"(?i)[^\w ,;%'(/+=).:-]|_|:(?!\s|$)|(?<=www)\.", entity, clip(clean(text), 600))
 
 
-def _md_table(table: Table, most: int) -> list[str]:
+def _md_table(table: Table, limit: int) -> list[str]:
     """Return the lines of a table of at most so many rows, and of the names that it folds away."""
-    rows, lines = shortened(table.rows, most), list[str]()
-    if rows:
+    lines: list[str] = []
+    if table.rows:
+        rows = shortened(table.rows, limit)
         heads, *cells = fitting(table.columns, [row.cells for row in rows], MARKDOWN_WIDTH)
-        lines += ["", f"**{_md(table.caption)}**", "", f"| {' | '.join(_md(head.lstrip('#~')) for head in heads)} |",
-                  f"| {' | '.join('---:' if head.startswith(FIGURES) else ':---' for head in heads)} |"]
+        aligned = ["---:" if head.startswith(FIGURES) else ":---" for head in heads]
+        lines += ["", f"**{_md(table.caption)}**", "", _md_row(_md(head.lstrip("#~")) for head in heads),
+                  _md_row(aligned)]
         for row, (name, *figures) in zip(rows, cells, strict=True):
             name = _md(name)
             if row.link:
                 name = f'<a href="{_md(row.link).replace("&#8203;", "")}">{name}</a>'
             if row.note:
                 name += f"<br><sub>{_md(row.note)}</sub>"
-            lines.append(f"| {' | '.join([name, *map(_md, figures)])} |")
+            lines.append(_md_row([name, *map(_md, figures)]))
     if table.more:
-        lines += ["", _md(f"{table.more_caption}: {listed(row.cells[0] for row in table.more)}.")]
+        lines += ["", _md(table.folded())]
     return lines
 
 
-def _markdown(story: Story, most: int) -> str:
-    verdict = sentence(story.verdict)[:-1]
-    lines = [f"### {_md(verdict)} · {_md(story.gate)}" if story.gate else f"### {_md(verdict)}", "",
-             f"{_md(story.title)}: {_md(story.subject)}.", "", " ".join(map(_md, story.lead))]
+def _md_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown(story: Story, limit: int) -> str:
+    """Return a story as Markdown with at most so many rows a table, and as many blocks a section."""
+    title = f"### {_md(sentence(story.verdict)[:-1])}"
+    if story.gate:
+        title += f" · {_md(story.gate)}"
+    first = [title, "", f"{_md(story.title)}: {_md(story.subject)}.", "", " ".join(map(_md, story.lead))]
     folded: list[str] = []
     for _, heading, blocks in story.sections:
         inner: list[str] = []
-        for block in blocks[:most]:
+        for block in blocks[:limit]:
             if not isinstance(block, Table):
                 inner += ["", "<br>".join(map(_md, lines_of(block)))]
-                continue
-            place = lines if block.key in FIRST_SCREEN else inner
-            place += _md_table(block, most)
-            if block.key == "cases":
-                losses = [row for row in block.rows if row.change < 0]
-                caption = f"Regressions, worst first ({len(losses)})"
-                lines += _md_table(block._replace(caption=caption, rows=losses[:FIRST_ROWS]), most)
+            elif block.key in FIRST_SCREEN:
+                first += _md_table(block, limit)
+            else:
+                inner += _md_table(block, limit)
+                if block.key == "cases":
+                    losses = [row for row in block.rows if row.change < 0]
+                    caption = f"Regressions, worst first ({len(losses)})"
+                    first += _md_table(block._replace(caption=caption, rows=losses[:FIRST_ROWS]), limit)
         if inner:
             folded += ["", f"<details><summary>{_md(heading)}</summary>", *inner, "", "</details>"]
-    if most < ROW_LIMITS[0]:
+    if limit < ROW_LIMITS[0]:
         folded += ["", f"What does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is left out; the "
                    "comparison's JSON has it all."]
-    return "\n".join([*lines, *folded, "", "<sub>Made by report.py</sub>", ""])  # so that the next may replace it
+    return "\n".join([*first, *folded, "", "<sub>Made by report.py</sub>", ""])  # so that the next may replace it
 
 
 def story_markdown(story: Story) -> str:
@@ -275,8 +287,8 @@ def story_markdown(story: Story) -> str:
 
     What does not fit is left out, rows between the first and the last of each table.
     """
-    for most in ROW_LIMITS:
-        text = _markdown(story, most)
+    for limit in ROW_LIMITS:
+        text = _markdown(story, limit)
         if len(text) <= MARKDOWN_LIMIT:
             break
     return text

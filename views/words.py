@@ -308,13 +308,10 @@ class Words:
 
     def subject(self) -> str:
         """Return what was compared: cases, sources, trials."""
-        name = (self.all["case_set"]["name"] or "trial logs")[:120]
-        parts = [f"{count_of(self.overall['cases'], 'case')} of {name}"]
-        if not self.by_case and self.units is not None:
-            parts.append(count_of(self.units, "source"))
-        trials = self.all["trials"]
-        parts.append(f"{count_of(trials, 'trial')} a case" if trials else "uneven numbers of trials")
-        return ", ".join(parts)
+        name, trials = (self.all["case_set"]["name"] or "trial logs")[:120], self.all["trials"]
+        sources = "" if self.by_case or self.units is None else count_of(self.units, "source")
+        return joined(f"{count_of(self.overall['cases'], 'case')} of {name}", sources,
+                      f"{count_of(trials, 'trial')} a case" if trials else "uneven numbers of trials", by=", ")
 
     def shared(self) -> dict[str, Any]:
         """Return what comparisons that stand on one sheet have in common."""
@@ -409,11 +406,10 @@ class Words:
 
     def on_these_cases(self) -> TableRow:
         these = self.overall["these_cases"]
+        pairs = f"{count_of(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ"
         reasons = dict.fromkeys([these["reason"], these["interval_reason"]])
-        note = joined(these["method"], *reasons)
-        if these["pairs"]:
-            note = joined(f"{count_of(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ", note)
-        return TableRow(["On these very cases", self.span(these["interval_95"]), digits(these["p_value"])], note,
+        return TableRow(["On these very cases", self.span(these["interval_95"]), digits(these["p_value"])],
+                        joined(pairs if these["pairs"] else "", these["method"], *reasons),
                         these["interval_95"], self.difference)
 
     def on_new_ones(self) -> TableRow:
@@ -617,10 +613,9 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     """
     candidates = [Words(comparison) for comparison in comparisons]
     first = candidates[0]
-    shared = [words.shared() for words in candidates]
-    for name, values in zip(names, shared, strict=True):
-        for key in values:
-            if values[key] != shared[0][key]:
+    for name, words in zip(names, candidates, strict=True):
+        for key, value in words.shared().items():
+            if value != first.shared()[key]:
                 raise RunError(f"{name} and {names[0]} differ in {key}; give comparisons of one baseline, made alike")
     measures = dict.fromkeys(name for words in candidates for name in words.all["measures"])
     rows = []

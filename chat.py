@@ -25,7 +25,7 @@ import ssl
 import time
 import urllib.parse
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.files import RunError, Timed, decode, parse_json, print_stderr
 from harness import REJECTED, Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
@@ -78,13 +78,13 @@ def server_address(text: str, variable: str) -> tuple[str, str, str, int, str]:
     login, _, rest = rest.rpartition("@")
     if scheme not in ("", "http", "https") or re.search("[?#]", rest):
         raise RunError(f"{variable} has a query, or a scheme that is neither http:// nor https://; correct it")
-    place, _, path = rest.partition("/")
-    split = re.fullmatch(r"(\[.*\]|[^:\[\]]*):([^:]*)", place)  # else a host alone, or an IPv6 address without brackets
-    host, port = split.groups() if split else (place, "")
-    known = re.fullmatch("[0-9]{1,9}", port) and int(port) < 65536
-    number = int(port) if known else {"": 11434, "http": 80, "https": 443}[scheme]
-    path = path.rstrip("/")
-    return scheme or "http", urllib.parse.unquote(login), host.strip("[]") or "127.0.0.1", number, path and f"/{path}"
+    place, slash, path = rest.rstrip("/").partition("/")
+    match = re.fullmatch(r"(\[.*\]|[^:\[\]]*):([^:]*)", place)  # else a host alone, or an IPv6 address without brackets
+    host, text = match.groups() if match else (place, "")
+    port = {"": 11434, "http": 80, "https": 443}[scheme]
+    if re.fullmatch("[0-9]{1,9}", text) and int(text) < 65536:
+        port = int(text)
+    return scheme or "http", urllib.parse.unquote(login), host.strip("[]") or "127.0.0.1", port, slash + path
 
 
 class Server:
@@ -115,12 +115,12 @@ class Server:
 
     def _exchange(self, path: str, data: str | None, timeout_s: float) -> tuple[http.client.HTTPResponse, bytes]:
         """Return a response and its whole body; raise OSError, HTTPException or ValueError where there is none."""
-        kind = http.client.HTTPSConnection if self.scheme == "https" else http.client.HTTPConnection
-        def response_within(connection: socket.socket, *args: Any, **more: Any) -> http.client.HTTPResponse:
-            response = http.client.HTTPResponse(connection, *args, **more)
+        def response_within(connection: socket.socket, *args: Any, **named: Any) -> http.client.HTTPResponse:
+            response = http.client.HTTPResponse(connection, *args, **named)
             response.fp = io.BufferedReader(Timed(connection, timeout_s))
             return response
 
+        kind = http.client.HTTPSConnection if self.scheme == "https" else http.client.HTTPConnection
         with contextlib.closing(kind(self.host, self.port, timeout=timeout_s)) as connection:
             connection.response_class = response_within  # type: ignore[assignment]
             connection.request("GET" if data is None else "POST", self.path + path, data, self.headers)
@@ -156,25 +156,29 @@ class Server:
             value = parse_json(self.hidden(text, LONG_SECRET), "a reply")
         except RunError as error:
             fault = str(error).rpartition(";")[0]
-        words, asked = self.hidden(text)[:300], response.getheader("Retry-After", "")
-        pause = float(asked) if re.fullmatch("[0-9]{1,9}", asked) else None
+        shown, header = self.hidden(text)[:300], response.getheader("Retry-After", "")
+        pause = float(header) if re.fullmatch("[0-9]{1,9}", header) else None
         if response.status in LATER or response.status in BUSY and (pause is not None or not REFUSED.search(text)):
-            raise Unavailable(f"{self.name}: {response.status} {words}", pause)
+            raise Unavailable(f"{self.name}: {response.status} {shown}", pause)
         if response.status != 200:
-            raise RunError(f"{self.name}{path} answers {response.status}: {words}; correct model, options, prompt, "
+            raise RunError(f"{self.name}{path} answers {response.status}: {shown}; correct model, options, prompt, "
                            "key or URL")
         with contextlib.suppress(AttributeError, LookupError, TypeError, ValueError):
             if value.get("error") is None:
                 return read(value)
-            words = self.hidden(json.dumps({"error": value["error"]}, ensure_ascii=False))[:300]
-        raise Unavailable(f"{self.name}: {fault}: {words}")
+            shown = self.hidden(json.dumps({"error": value["error"]}, ensure_ascii=False))[:300]
+        raise Unavailable(f"{self.name}: {fault}: {shown}")
 
 
 # === A model with a prompt, behind any server ===
 
 
-# The text of a reply, why it ended, the tokens read and written, and what goes into the metadata as it is.
-Reply = tuple[str, Any, Any, Any, Fields]
+class Reply(NamedTuple):
+    text: str
+    reason: Any  # why it ended
+    tokens_in: Any
+    tokens_out: Any
+    kept: Fields  # what goes into the metadata as it is
 
 
 class Chat:
@@ -194,7 +198,7 @@ class Chat:
     read: Callable[[Any], Reply]  # of the server's answer, as Server.request() takes it
 
     def __init__(self, model: str, server: Server, options: Fields):
-        self.asked = self.name = self.model = model
+        self.asked = self.name = self.model = model  # asked: what a request calls the model
         self.server, self.options = server, options
         self.prices: dict[str, float] = {}
 
@@ -209,7 +213,7 @@ class Chat:
         self.check_answer, self.rejection, self.schema = task.check_answer, task.rejection, self.schema or task.schema
         if prompt:
             self.use_prompt(*prompt, list(dict.fromkeys(field for case in cases for field in case.input)))
-            for word in sorted({*re.findall(r"\{(\w+)\}", prompt[1])} - {*self.fields}):
+            for word in sorted({*re.findall(r"\{(\w+)\}", prompt[1])}.difference(self.fields)):
                 print_stderr(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input, and stays as it is")
         for case in cases:
             missing = [field for field in self.fields if field not in case.input]
@@ -259,18 +263,18 @@ class Chat:
         messages = self.messages(case)
         seed = trial_seed(trial, case.id, self.seeds) if self.sends_seed else None
         began = time.monotonic()
-        text, reason, read, written, kept = self.server.request(self.path, self.sent(messages, seed), self.read,
-                                                                self.timeout_s)
+        reply: Reply = self.server.request(self.path, self.sent(messages, seed), self.read, self.timeout_s)
         latency_s = round(time.monotonic() - began, 3)
-        metadata = {"server": self.server.name, "reply": text, "latency_s": latency_s, **kept}
-        if type(read) is type(written) is int:
-            metadata["tokens"] = read + written
+        metadata = {"server": self.server.name, "reply": reply.text, "latency_s": latency_s, **reply.kept}
+        if type(reply.tokens_in) is type(reply.tokens_out) is int:
+            metadata["tokens"] = reply.tokens_in + reply.tokens_out
             if self.prices:
-                cost = read * self.prices.get("price_in", 0) + written * self.prices.get("price_out", 0)
+                prices = {"price_in": 0, "price_out": 0} | self.prices
+                cost = reply.tokens_in * prices["price_in"] + reply.tokens_out * prices["price_out"]
                 metadata["cost_usd"] = round(cost / 1e6, 9)
-        if warning := cut_warning(read, self.options.get("num_ctx"), messages):
+        if warning := cut_warning(reply.tokens_in, self.options.get("num_ctx"), messages):
             metadata["warning"] = warning
-        return Answer(self.read_answer(text, reason, metadata), metadata)
+        return Answer(self.read_answer(reply.text, reply.reason, metadata), metadata)
 
     def read_answer(self, content: str, reason: Any, metadata: Fields) -> Any:
         """Return the answer in a reply: its text where the task takes text, else its JSON value.
@@ -283,16 +287,16 @@ class Chat:
             value, fault = content, str(error).rpartition(";")[0]
         blank = not content.strip()
         padded = not fault and content != content.rstrip()  # whole JSON, then blanks up to the limit
-        if blank and reason == "load":
-            raise NotLoaded('an empty reply with done_reason "load": nothing was generated', metadata)
-        if reason == "length" and not padded:
-            raise TruncatedReply("cut off at the token limit: raise num_predict or max_tokens, or think less", metadata)
-        if reason == "content_filter" or "refusal" in metadata:
-            raise Declined("a refusal or filter, and no answer", metadata)
-        if blank:
-            raise EmptyReply(f"an empty reply with done_reason {reason!r}", metadata)
-        if any(mark in content for mark in THINKING):
-            raise ThinkingLeaked("thinking text is in the answer", metadata)
+        for failed, failure, message in (
+                (blank and reason == "load", NotLoaded,
+                 'an empty reply with done_reason "load": nothing was generated'),
+                (reason == "length" and not padded, TruncatedReply,
+                 "cut off at the token limit: raise num_predict or max_tokens, or think less"),
+                (reason == "content_filter" or "refusal" in metadata, Declined, "a refusal or filter, and no answer"),
+                (blank, EmptyReply, f"an empty reply with done_reason {reason!r}"),
+                (any(mark in content for mark in THINKING), ThinkingLeaked, "thinking text is in the answer")):
+            if failed:
+                raise failure(message, metadata)
         for answer in (content, value):
             try:
                 self.check_answer(answer)
@@ -355,9 +359,9 @@ class Ollama(Chat):
         message = reply["message"]
         if not isinstance(message["content"], str) or reply["done"] is not True:
             raise ValueError("not done")
-        kept = {key: reply.get(key) for key in OLLAMA_KEPT} | {"thinking": message.get("thinking") or None}
-        return (message["content"], reply.get("done_reason"), reply.get("prompt_eval_count"), reply.get("eval_count"),
-                _drop_none(kept))
+        kept = _drop_none({key: reply.get(key) for key in OLLAMA_KEPT} | {"thinking": message.get("thinking") or None})
+        return Reply(message["content"], reply.get("done_reason"), reply.get("prompt_eval_count"),
+                     reply.get("eval_count"), kept)
 
     def prepare(self) -> Fields:
         """Return {"host", "version", "digest"} of server and manifest, and note what the model is.
@@ -366,19 +370,20 @@ class Ollama(Chat):
         RunError where the server lacks the model, or has another than the one pinned.
         """
         version = self.server.request("/api/version").get("version")
-        listed = self.server.request("/api/tags", read=lambda reply: dict(_digests(reply)))
-        name = self.asked if self.asked in listed else f"{self.asked}:latest"
-        if name not in listed:
-            raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(listed)}; run ollama pull")
-        digest = listed[name]
-        shown = self.server.request("/api/show", {"model": self.asked}, known=False)
+        installed = self.server.request("/api/tags", read=lambda reply: dict(_digests(reply)))
+        name = self.asked if self.asked in installed else f"{self.asked}:latest"
+        if name not in installed:
+            raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(installed)}; run ollama "
+                           "pull")
+        digest = installed[name]
+        facts = self.server.request("/api/show", {"model": self.asked}, known=False)
         running = self.server.request("/api/ps", read=_digests, known=False)
-        loaded = {other for one, other in running if one == name} - {digest}
+        loaded = {its_digest for its_name, its_digest in running if its_name == name} - {digest}
         if self.loaded_before is None:  # at the first look: what is loaded then answers nothing here
             self.loaded_before = loaded
-        weights = re.findall(r"^(?:FROM|ADAPTER) .*sha256[-:]([0-9a-f]{64})", str(shown.get("modelfile")), re.M)
-        self.facts = {"weights": weights, "template": _sha256(_text(shown.get("template"))),
-                      "parameters": _sha256(_text([shown.get(key) for key in ("parameters", "system", "messages")]))}
+        weights = re.findall(r"^(?:FROM|ADAPTER) .*sha256[-:]([0-9a-f]{64})", str(facts.get("modelfile")), re.M)
+        self.facts = {"weights": weights, "template": _sha256(_text(facts.get("template"))),
+                      "parameters": _sha256(_text([facts.get(key) for key in ("parameters", "system", "messages")]))}
         self.model = f"{self.asked}@{digest if self.pinned or not weights else weights[0][:12]}"
         if self.pinned and digest != self.pinned:
             raise RunError(f"{self.server.name} has {self.asked} with digest {digest}, and {self.pinned} is pinned; "
@@ -419,7 +424,7 @@ class OpenAI(Chat):
         kept = {"finish_reason": reason, "usage": usage, "served": reply.get("model"),
                 "system_fingerprint": reply.get("system_fingerprint"), "refusal": message.get("refusal"),
                 "thinking": message.get("reasoning_content") or message.get("reasoning")}
-        return content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), _drop_none(kept)
+        return Reply(content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), _drop_none(kept))
 
     def prepare(self) -> Fields:
         """Return {"host", "version"} of the server; raise RunError where its list of models lacks this one."""

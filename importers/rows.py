@@ -43,6 +43,11 @@ class Key(NamedTuple):
     number: int = 0  # of those before it in their file that are alike in all
 
 
+Tags = dict[str, list[Any]]  # by field
+# Of trials that ask the same: the content of each place and its number, and how many places have it.
+Twins = tuple[dict[Any, tuple[str, int]], Counter[str]]
+
+
 class Sample(NamedTuple):
     """A trial as another tool's log has it. A case without a stable id is named by what it asks."""
 
@@ -77,12 +82,13 @@ class Rows:
         self.optional: str | None = None  # of these, one that may be nowhere
         self._config: str | None = None  # that a file is named by
         self._trials: list[tuple[str, Key, int | str | None, str]] = []  # config, case, seed, where it is
-        self._cases: dict[Key, tuple[Key, dict[str, list[Any]]]] = {}  # one and the same key, and its tags
-        self._twins: dict[tuple[str, ...], tuple[dict[Any, tuple[str, int]], Counter[str]]] = {}  # by what they ask
-        self._unlike: set[tuple[str, ...]] = set()  # what is asked twice in a file, and not alike in all
-        self._unfit: dict[str, None] = {}  # fields that are no tags
-        self._fields: set[str] = set()  # all that were there
-        self._scored, self._unread = 0, Counter[str]()  # trials with a score; words that are no scores
+        self._cases: dict[Key, tuple[Key, Tags]] = {}  # one and the same key, and its tags
+        self._twins: dict[tuple[str, str], Twins] = {}  # by config and what they ask, of one file
+        self._unlike: set[tuple[str, str]] = set()  # what is asked twice in a file, and not alike in all
+        self._no_slices: dict[str, None] = {}  # fields that are no tags
+        self._fields: set[str] = set()  # of all trials
+        self._scored = 0  # trials
+        self._no_scores: Counter[str] = Counter()  # words
 
     def begin(self, config: str | None) -> None:
         """Begin a file; all its trials are of the config that it is named by, if it is."""
@@ -103,9 +109,10 @@ class Rows:
         own = self._field(args.id, sample) if args.id else sample.case
         cluster, identity = pick(sample.fields, args.cluster), (sample.asked, sample.graded)
         score, error = (None, sample.error) if sample.error else score_of(sample.score, self.words)
-        if score is None and not sample.error and isinstance(sample.score, str):
-            self._unread[sample.score[:LABEL]] += 1
-        self._scored += score is not None
+        if score is not None:
+            self._scored += 1
+        elif not sample.error and isinstance(sample.score, str):
+            self._no_scores[sample.score[:LABEL]] += 1
         row = {"seed": seed, "config": config, "score": score, "error": first_words(error) if error else None,
                "cluster": None if cluster is None else text_of(cluster), **sample.measures,
                "ts": sample.ts if isinstance(sample.ts, str) else None,
@@ -136,31 +143,32 @@ class Rows:
         """Return the case of a trial: by its own id, else by what it asks, and what tells twins apart."""
         if own is not None:
             return Key(sample.task, own)
-        words, asked = label(None if self.args.no_text else sample.asked), digest(sample.asked)
-        places, contents = self._twins.setdefault((config, asked), ({}, Counter()))
+        name, asked = label(None if self.args.no_text else sample.asked), digest(sample.asked)
+        places, counts = self._twins.setdefault((config, asked), ({}, Counter()))
         if sample.place not in places:
             content = digest(sample.asked, sample.graded, sample.content)
-            places[sample.place] = content, contents[content]
-            contents[content] += 1
-            if len(contents) > 1:
+            places[sample.place] = content, counts[content]
+            counts[content] += 1
+            if len(counts) > 1:
                 self._unlike.add((sample.task, asked))
-        return Key(sample.task, words, asked, *places[sample.place])
+        return Key(sample.task, name, asked, *places[sample.place])
 
-    def _take_tags(self, tags: dict[str, list[Any]], sample: Sample) -> None:
+    def _take_tags(self, tags: Tags, sample: Sample) -> None:
         self._fields |= sample.fields.keys()
-        for name, there in self.wanted.items():
-            self.wanted[name] = there or pick(sample.fields, name, sample) is not sample
+        for name in self.wanted:
+            if pick(sample.fields, name, sample) is not sample:
+                self.wanted[name] = True
         for name in sample.usual if self.args.tag is None else self.args.tag:
             value = pick(sample.fields, name)
             values = [item for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
             if not all(map(fits_tag, values)):
-                self._unfit[name] = None
+                self._no_slices[name] = None
             elif values and (self.args.tag or name != self.args.cluster):
                 self._take_tag(tags, name, values)
 
-    def _take_tag(self, tags: dict[str, list[Any]], name: str, values: list[Any]) -> None:
+    def _take_tag(self, tags: Tags, name: str, values: list[Any]) -> None:
         if tags.setdefault(name, values) != values:
-            self._unfit[name] = None
+            self._no_slices[name] = None
 
     def write(self) -> None:
         """Print the rows, then the notes.
@@ -169,21 +177,21 @@ class Rows:
         """
         if not self._trials:
             raise RunError("no trial in the files given; give logs that hold samples")
-        for name in [name for name, there in self.wanted.items() if not there]:
+        for name in [name for name, found in self.wanted.items() if not found]:
             if name != self.optional:
                 raise RunError(f"no trial has a field {name!r}; leave its option out, or choose one of: "
                                f"{listed(sorted(self._fields), 20) or 'none'}")
             self.notes[f"no row has the field {name!r}"] = 0
-        if self._unread:
-            words = listed(map(repr, self._unread), 20)
-            words = f"words that are no scores: {words}; --map WORD=NUMBER makes one a score"
+        if self._no_scores:
+            words = listed(map(repr, self._no_scores), 20)
+            note = f"words that are no scores: {words}; --map WORD=NUMBER makes one a score"
             if not self._scored:
-                raise RunError(words)
-            self.notes[words] = self._unread.total()
-        several = len({case.task for case in self._cases if case.task}) > 1
-        names = self._names(several)
+                raise RunError(note)
+            self.notes[note] = self._no_scores.total()
+        several_tasks = len({case.task for case in self._cases if case.task}) > 1
+        names = self._names(several_tasks)
         self._refuse_twice(names)
-        tails = self._tails(names, several)
+        tails = self._tails(names, several_tasks)
         self.file.seek(0)
         for (_, case, _, _), row in zip(self._trials, self.file, strict=True):
             name = names[case]
@@ -191,21 +199,21 @@ class Rows:
         sys.stdout.flush()
         for text, count in self.notes.items():
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")
-        if self._unfit:
+        if self._no_slices:
             print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters, differ "
-                         f"within a case, or hardly repeat (then --tag NAME makes one): {listed(self._unfit, 20)}")
+                         f"within a case, or hardly repeat (then --tag NAME makes one): {listed(self._no_slices, 20)}")
         for config, count in Counter(config for config, *_ in self._trials).items():
             print_stderr(f"note: trials of config {config!r}: {count}")
 
     def _refuse_twice(self, names: Mapping[Key, int | str]) -> None:
-        there: dict[tuple[str, int | str, int | str | None], str] = {}
+        places: dict[tuple[str, int | str, int | str | None], str] = {}
         for config, case, seed, where in self._trials:
-            before = there.setdefault((config, names[case], seed), where)
-            if before is not where:
-                raise RunError(f"{where}: this trial of {config!r} is also in {before}; give each log once, number the "
+            first = places.setdefault((config, names[case], seed), where)
+            if first is not where:
+                raise RunError(f"{where}: this trial of {config!r} is also in {first}; give each log once, number the "
                                "runs of one system with --run N, and name those of two systems: NAME=FILE")
 
-    def _names(self, several: bool) -> dict[Key, int | str]:
+    def _names(self, several_tasks: bool) -> dict[Key, int | str]:
         """Return the name of each case: its own id, or the first words of what it asks and a digest.
 
         The digest is of what is asked alone, so that a case whose metadata changed is the same case; but where a file
@@ -213,35 +221,35 @@ class Rows:
         """
         names, twins = dict[Key, int | str](), 0
         for case in self._cases:
-            name = case.name
+            name, unlike = case.name, (case.task, case.asked) in self._unlike
             if case.asked:
-                unlike = (case.task, case.asked) in self._unlike
                 name = f"{name} {(case.content if unlike else case.asked)[:12]}"
-                if case.number:
-                    name += f" ({case.number + 1})"
-                twins += unlike or case.number > 0
-            names[case] = f"{case.task}/{name}" if several and case.task else name
+            if case.number:
+                name = f"{name} ({case.number + 1})"
+            if unlike or case.number:
+                twins += 1
+            names[case] = f"{case.task}/{name}" if several_tasks and case.task else name
         if twins:
             self.notes[f"cases that ask the same as another, told apart by other things or by number: {twins}"] = 0
         return names
 
-    def _tails(self, names: Mapping[Key, int | str], several: bool) -> dict[int | str, str]:
+    def _tails(self, names: Mapping[Key, int | str], several_tasks: bool) -> dict[int | str, str]:
         """Return how the rows of each case end: with tags that all its trials share, and whose values repeat."""
-        by_task = several and self.args.tag is None and self.args.cluster != "task"
-        shared: dict[int | str, dict[str, list[Any]]] = {}
+        by_task = several_tasks and self.args.tag is None and self.args.cluster != "task"
+        tags_of: dict[int | str, Tags] = {}
         for case, tags in self._cases.values():
-            known = shared.setdefault(names[case], {"task": [case.task]} if by_task and case.task else {})
+            all_tags = tags_of.setdefault(names[case], {"task": [case.task]} if by_task and case.task else {})
             for field, values in tags.items():
-                self._take_tag(known, field, values)
+                self._take_tag(all_tags, field, values)
         if self.args.tag is None:
-            for field in dict.fromkeys(field for tags in shared.values() for field in tags):
-                if not repeats([set(map(str, tags[field])) for tags in shared.values() if field in tags]):
-                    self._unfit[field] = None
+            for field in dict.fromkeys(field for tags in tags_of.values() for field in tags):
+                if not repeats([set(map(str, tags[field])) for tags in tags_of.values() if field in tags]):
+                    self._no_slices[field] = None
         tails = {}
-        for name, tags in shared.items():
-            chosen = {field: values if values[1:] else values[0]
-                      for field, values in tags.items() if field not in self._unfit}
-            tails[name] = f', "tags": {json.dumps(chosen)}' if chosen else ""
+        for name, tags in tags_of.items():
+            slices = {field: values if len(values) > 1 else values[0]
+                      for field, values in tags.items() if field not in self._no_slices}
+            tails[name] = f', "tags": {json.dumps(slices)}' if slices else ""
         return tails
 
 
@@ -288,9 +296,10 @@ def label(asked: Any) -> str:
     """Return the first words of what a case asks, which make its name readable; "case" where there are none."""
     if isinstance(asked, dict):
         asked = next((asked[name] for name in FIELDS_OF_WORDS if isinstance(asked.get(name), str)), asked)
-    words = " ".join((shown(asked) or "").split())
-    cut = words[:LABEL].rstrip() + "…" if len(words) > LABEL else words
-    return "".join(char if char.isprintable() else "?" for char in cut) or "case"
+    text = " ".join((shown(asked) or "").split())
+    if len(text) > LABEL:
+        text = text[:LABEL].rstrip() + "…"
+    return "".join(char if char.isprintable() else "?" for char in text) or "case"
 
 
 def first_words(error: object) -> str:
@@ -316,8 +325,8 @@ def score_of(value: Any, words: Mapping[str, float]) -> tuple[float | None, str 
 
 def amount(*values: Any) -> float | None:
     """Return a cost, a time or a count, summed over the values that can be one; None where none can."""
-    known = [value for value in values if type(value) in (int, float) and 0 <= value < 1e300]
-    return sum(known) if known else None
+    amounts = [value for value in values if type(value) in (int, float) and 0 <= value < 1e300]
+    return sum(amounts) if amounts else None
 
 
 def digest(*values: Any) -> str:
@@ -349,10 +358,12 @@ def choose(option: str, wanted: str | None, names: Collection[str], where: str, 
     """
     if wanted is None and len(names) == 1:
         return next(iter(names))
-    if wanted is None or wanted not in names:
-        what = f"several {option}s" if wanted is None and names else f"no {option}{f' {wanted!r}' if wanted else ''}"
-        raise RunError(f"{where}: {what}; choose with --{option} one of: {', '.join(sorted(names)) or 'none'}{others}")
-    return wanted
+    if wanted is not None and wanted in names:
+        return wanted
+    problem = f"no {option} {wanted!r}" if wanted else f"no {option}"
+    if wanted is None and names:
+        problem = f"several {option}s"
+    raise RunError(f"{where}: {problem}; choose with --{option} one of: {', '.join(sorted(names)) or 'none'}{others}")
 
 
 def table(value: Any) -> dict[str, Any]:

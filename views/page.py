@@ -86,8 +86,7 @@ class _Plot:
             low, high = map(self.at, row.ends)
             kind = "ci decides" if row.decides else "ci"
             drawn += f'<line class="{kind}" x1="{low}" x2="{high}" y1="50%" y2="50%"/>'
-            for end in (low, high):
-                drawn += f'<svg x="{end}" y="50%"><path class="cap" d="M0-5v10"/></svg>'
+            drawn += "".join(f'<svg x="{end}" y="50%"><path class="cap" d="M0-5v10"/></svg>' for end in (low, high))
         if row.point is not None:
             drawn += f'<circle class="point" cx="{self.at(row.point)}" cy="50%" r="4.5"/>'
         return (f'<td class="plot"><svg class="fill" role="img"><title>{_esc(", ".join(filter(None, row.cells)))}'
@@ -99,12 +98,8 @@ class _Plot:
         for value in values:
             stacks.setdefault(round(60 * self.scale.at(value)), []).append(value)
         step = min(16.0, 90 / max(map(len, stacks.values()), default=1))
-        drawn = ""
-        for stack in stacks.values():
-            for i, value in enumerate(stack):
-                y = 50 + step * (i - (len(stack) - 1) / 2)
-                drawn += f'<circle class="dot" cx="{self.at(value)}" cy="{y:.1f}%" r="{min(4.0, step / 2):.1f}"/>'
-        return drawn
+        return "".join(f'<circle class="dot" cx="{self.at(value)}" cy="{50 + step * (i - (len(stack) - 1) / 2):.1f}%" '
+                       f'r="{min(4.0, step / 2):.1f}"/>' for stack in stacks.values() for i, value in enumerate(stack))
 
 
 def _row(table: Table, row: TableRow, drawn: str = "", opened: str = "", attributes: str = "") -> str:
@@ -123,9 +118,7 @@ def _row(table: Table, row: TableRow, drawn: str = "", opened: str = "", attribu
 
 
 def _by_change(row: TableRow, better: str, worse: str, same: str) -> str:
-    if row.change == 0:
-        return same
-    return better if row.change > 0 else worse
+    return better if row.change > 0 else worse if row.change < 0 else same
 
 
 def _table(story: Story, table: Table, panel: "_Panel | None") -> str:
@@ -272,11 +265,9 @@ class _Panel:
         """Return links to the first cases of a source or slice; nothing for another row."""
         names = self.members.get(key, []) if key else []
         linked = [name for name in names if name in self.trials][:LINKED_CASES]
-        if not linked:
-            return ""
         links = ", ".join(f'<a href="#{_address(name)}"><bdi>{_esc(name)}</bdi></a>' for name in linked)
         more = f" and {len(names) - len(linked)} more" if len(names) > len(linked) else ""
-        return f'<div class="links">{links}{more}</div>'
+        return f'<div class="links">{links}{more}</div>' if linked else ""
 
     def head(self) -> str:
         width = max(84, 14 * self.drawn + 14)
@@ -357,16 +348,12 @@ class _Panel:
         if not self.drawn:
             with_runs = ", or report.py with --runs," if self.words.all["task"]["name"] else ""  # trial logs have none
             return f"The trials are in the runs: compare.py --html{with_runs} shows them here."
-        marks = ", ".join(map(_mark, TRIAL_MARKS))
-        if not self.passes:
-            marks += ", other scores as columns"
-        text = (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a pair that differs "
-                "is tinted. Open a case to read it")
-        if self.room <= 0:
-            text += "; to keep the page small, the last of them do not open"
+        marks = ", ".join(map(_mark, TRIAL_MARKS)) + ("" if self.passes else ", other scores as columns")
+        limits = "" if self.room > 0 else "; to keep the page small, the last of them do not open"
         if len(self.cases) > len(self.trials):
-            text += "; of so many some are left out, all that changed are in the comparison’s JSON"
-        return f"{text}."
+            limits += "; of so many some are left out, all that changed are in the comparison’s JSON"
+        return (f"{marks}: the baseline’s trials above, the candidate’s with the same seeds below; a pair that differs "
+                f"is tinted. Open a case to read it{limits}.")
 
 
 # === The whole ===

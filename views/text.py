@@ -156,17 +156,15 @@ class _Screen:
         widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
         spare = self.width - sum(widths) - 2 * (len(widths) - 1)
         widths[0] = max(6, widths[0] + min(spare, 0))
-        scale = story.scale(table)
-        drawings = [""] * len(rows)
-        if scale and spare >= 19:
-            drawings = _drawings(scale, story.edges, shown, min(60, spare - 3))
+        scale = story.scale(table) if spare >= 19 else None
+        drawings = _drawings(scale, story.edges, shown, min(60, spare - 3)) if scale else [""] * len(rows)
         for row, drawing in zip(rows, drawings, strict=True):
             self.lines.append("  ".join([*map(padded, row, widths, right), drawing]))
 
 
 def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], width: int) -> list[str]:
     """Return an axis, and below it what each row draws, in so many columns; zero is seen in every row."""
-    left, line, right, point, zero, crossed, border, _ = UNICODE
+    left, line, right, point, zero, crossed, border, _ = list(UNICODE)
 
     def column(value: float) -> int:
         return round(scale.at(value) * (width - 1))
@@ -205,15 +203,15 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
     for _, heading, blocks in story.sections:
         screen.heading(heading)
         for block in blocks:
-            if isinstance(block, Table):
-                if block.rows and block is not blocks[0]:
-                    screen.lines.append("")
-                screen.table(story, block)
+            if not isinstance(block, Table):
+                first, *others = lines_of(block)
+                screen.say(first)
+                for line in others:
+                    screen.say(line, "    ")
                 continue
-            first, *others = lines_of(block)
-            screen.say(first)
-            for line in others:
-                screen.say(line, "    ")
+            if block.rows and block is not blocks[0]:
+                screen.lines.append("")
+            screen.table(story, block)
     text = "".join(f"{line.rstrip()}\n" for line in screen.lines)
     return text if unicode else text.translate(str.maketrans(UNICODE, ASCII))
 

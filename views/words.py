@@ -253,8 +253,7 @@ class Words:
     def __init__(self, comparison: dict[str, Any], manifests: Sequence[dict[str, Any]] = ()):
         self.manifests = manifests  # of the two run records, where they are at hand
         self.all: dict[str, Any] = whole(comparison, KEYS)
-        self.overall = overall = self.all["overall"]
-        self.decision = decision = self.all["decision"]
+        self.overall, self.decision = overall, decision = self.all["overall"], self.all["decision"]
         for case in self.all["cases"]:
             if case["difference"] is None:  # in version 1
                 case["difference"] = case["candidate"] - case["baseline"]
@@ -279,10 +278,8 @@ class Words:
         """Return a score with as many decimal places as the score range asks for; zero has no sign."""
         if value is None:
             return NOT_MEASURED
-        number = round(value, self.places) or 0
-        if not number:
-            sign = ""
-        return f"{number:{sign}.{self.places}f}"
+        number = round(value, self.places)
+        return f"{number:{sign}.{self.places}f}" if number else f"{0:.{self.places}f}"
 
     def signed(self, value: float | None) -> str:
         return self.plain(value, "+")
@@ -303,8 +300,7 @@ class Words:
 
     def side(self, side: str) -> str:
         """Return a side's name and version."""
-        name, version = (str(self.all[side].get(key) or "")[:60] for key in ("name", "version"))
-        return joined(name, version, by=" ") or side
+        return joined(*(str(self.all[side].get(key) or "")[:60] for key in ("name", "version")), by=" ") or side
 
     def subject(self) -> str:
         """Return what was compared: cases, sources, trials."""
@@ -345,11 +341,10 @@ class Words:
     def more_would_decide(self) -> bool:
         """Tell whether more units would make a claim, and the reason of the decision has not said how many."""
         low, high = self.interval or (-math.inf, math.inf)
-        if low > self.gain or high < -self.margin:  # what is missing stands against the claim
-            return False
-        if self.decision["sources_needed"] and low > -self.margin:  # the reason says how many
-            return False
-        return bool(self.margin) or not 0 <= (self.difference or 0) <= self.gain  # no claim is for a small gain alone
+        barred = low > self.gain or high < -self.margin  # by what is missing
+        said = self.decision["sources_needed"] and low > -self.margin
+        small = not self.margin and 0 <= (self.difference or 0) <= self.gain  # without a margin none claims that
+        return not (barred or said or small)
 
     def gate(self) -> str:
         """Return whether gate and must-pass are met, and why not; empty without either."""
@@ -462,19 +457,17 @@ class Words:
 
     def slices(self) -> Blocks:
         """Return the slices, worst first; those without an interval behind one line, where there are several."""
-        rows = [self.slice(tag, value, part) for tag, parts in self.all["slices"].items()
-                for value, part in parts.items()]
+        rows = sorted((self.slice(tag, value, part) for tag, parts in self.all["slices"].items()
+                       for value, part in parts.items()), key=attrgetter("change"))
         if not rows:
             yield "No tag makes slices of these cases."
             return
-        rows.sort(key=attrgetter("change"))
         more = [row for row in rows if not row.ends]
         if len(more) < FOLDED_FROM:
             more = []
-        yield Table("slices", "Slices, worst first",
-                    ["Slice", "~cases", "~sources", "~baseline", "~candidate", "#difference",
-                     "#95% interval", "#adjusted p"],
-                    [row for row in rows if row.ends or not more], more,
+        columns = ["Slice", "~cases", "~sources", "~baseline", "~candidate", "#difference", "#95% interval",
+                   "#adjusted p"]
+        yield Table("slices", "Slices, worst first", columns, [row for row in rows if row.ends or not more], more,
                     f"{count_of(len(more), 'slice')} without an interval, which takes 6 {self.unit}s")
         method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
         yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of "
@@ -540,10 +533,8 @@ class Words:
         """Return all intervals that do not decide, and what they say."""
         overall, decision = self.overall, self.decision
         cases, sources = count_of(overall["cases"], "case"), count_of(overall["source_groups"], "source")
-        by_source = [] if self.by_case else [
-            ("By source, bootstrap", overall["source_cluster_interval_95"], sources, overall["source_cluster_method"])]
-        intervals = (
-            *by_source,
+        intervals: list[tuple[Any, ...]] = [
+            ("By source, bootstrap", overall["source_cluster_interval_95"], sources, overall["source_cluster_method"]),
             ("By case, bootstrap", overall["exact_interval_95"], cases, overall["exact_method"]),
             ("By case, seeded", overall["interval_95"], cases, overall["interval_method"]),
             ("By trial", overall["trial_level_interval_95"], "as if every trial were independent",
@@ -551,7 +542,9 @@ class Words:
             (f"With one more {self.unit}", decision["interval_with_one_more"]),
             ("For equivalence", decision["equivalence_interval"]),
             (f"The same, one more {self.unit}", decision["equivalence_interval_with_one_more"]),
-            ("With what is missing filled", decision["interval_with_missing_filled"]))
+            ("With what is missing filled", decision["interval_with_missing_filled"])]
+        if self.by_case:
+            del intervals[0]
         rows = [TableRow([name, self.span(ends)], joined(*notes), ends, self.difference)
                 for name, ends, *notes in intervals if ends or notes]
         yield Table("contrast", "Other intervals of the difference", ["Interval", "#from, to"],
@@ -560,13 +553,11 @@ class Words:
     def noise_floor(self) -> TableRow:
         noise = self.all["noise_floor"]
         largest = noise["largest_difference"]
-        if largest is None:
-            return TableRow(["Noise floor", NOT_MEASURED], noise["reason"] or "")
+        ends: Ends = None if largest is None else [-largest, largest]
         note = ("the largest difference between two halves of the baseline's own trials, "
                 f"{self.plain(noise['mean_difference'])} on average; share of the {count_of(noise['splits'], 'split')} "
                 f"that would be decided wrongly: {digits(noise['gate_tripped_share'])}")
-        ends = [-largest, largest]
-        return TableRow(["Noise floor", self.span(ends)], joined(note, noise["reason"]), ends)
+        return TableRow(["Noise floor", self.span(ends)], joined(note if ends else "", noise["reason"]), ends)
 
     def recipe(self) -> Blocks:
         """Return all that is needed to reproduce the comparison."""

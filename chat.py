@@ -269,9 +269,8 @@ class Chat:
         if type(reply.tokens_in) is type(reply.tokens_out) is int:
             metadata["tokens"] = reply.tokens_in + reply.tokens_out
             if self.prices:
-                prices = {"price_in": 0, "price_out": 0} | self.prices
-                cost = reply.tokens_in * prices["price_in"] + reply.tokens_out * prices["price_out"]
-                metadata["cost_usd"] = round(cost / 1e6, 9)
+                price_in, price_out = (self.prices.get(option, 0) for option in PRICES)
+                metadata["cost_usd"] = round((reply.tokens_in * price_in + reply.tokens_out * price_out) / 1e6, 9)
         if warning := cut_warning(reply.tokens_in, self.options.get("num_ctx"), messages):
             metadata["warning"] = warning
         return Answer(self.read_answer(reply.text, reply.reason, metadata), metadata)
@@ -370,12 +369,11 @@ class Ollama(Chat):
         RunError where the server lacks the model, or has another than the one pinned.
         """
         version = self.server.request("/api/version").get("version")
-        installed = self.server.request("/api/tags", read=lambda reply: dict(_digests(reply)))
-        name = self.asked if self.asked in installed else f"{self.asked}:latest"
-        if name not in installed:
-            raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(installed)}; run ollama "
-                           "pull")
-        digest = installed[name]
+        models = self.server.request("/api/tags", read=lambda reply: dict(_digests(reply)))
+        name = self.asked if self.asked in models else f"{self.asked}:latest"
+        if name not in models:
+            raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(models)}; run ollama pull")
+        digest = models[name]
         facts = self.server.request("/api/show", {"model": self.asked}, known=False)
         running = self.server.request("/api/ps", read=_digests, known=False)
         loaded = {its_digest for its_name, its_digest in running if its_name == name} - {digest}

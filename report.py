@@ -95,8 +95,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--runs and --cases go together, and with one comparison")
     if args.pages and (len(args.pages) != len(args.comparison) or not several):
         parser.error("--pages takes one page for each of several comparisons")
-    files.check_outputs([("a Markdown report", args.markdown), ("a page", args.html)],
-                        [*args.comparison, *(args.runs or ()), *([args.cases] if args.cases else ())])
+    inputs = [*args.comparison, *args.runs, args.cases] if args.runs else args.comparison
+    files.check_outputs([("a Markdown report", args.markdown), ("a page", args.html)], inputs)
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
         made = make(args)
     except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:

@@ -65,11 +65,10 @@ def run(args: argparse.Namespace) -> int:
     """Print the case set of a table; raise RunError, by row, for what makes none."""
     cases: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], str] = {}
-    tag_columns = {name: name for name in args.tag} | ({"source": args.source} if args.source else {})
     filled = [name for name in (args.id, args.expected, *args.input, args.source, args.split) if name]
     for where, row in read_table(args.table, decoder=STRICT):
         for name in (*filled, *args.tag):
-            if not isinstance(row, dict) or name not in row:
+            if name not in row:
                 raise RunError(f"{where}: no column {name!r} in {cell_text(row)[:200]}; name a column that it has"
                                + what_else(args.table))
             may_be_blank = name in args.tag or name in args.input and row[args.expected] == answer_task.REJECTED
@@ -86,7 +85,9 @@ def run(args: argparse.Namespace) -> int:
         split = cell_text(row[args.split]).strip() if args.split else SPLITS[0]
         if split not in SPLITS:
             raise RunError(f"{where}: split {split!r:.40} is none of {', '.join(SPLITS)}; correct it")
-        tags = {tag: cell_text(row[column]).strip() for tag, column in tag_columns.items()}
+        tags = {name: cell_text(row[name]).strip() for name in args.tag}
+        if args.source:
+            tags["source"] = cell_text(row[args.source]).strip()
         cases.append({"id": case_id, "split": split, "input": asked,
                       "expected": expected_of(row[args.expected], args, where),
                       "tags": {tag: value for tag, value in tags.items() if value}})

@@ -40,14 +40,13 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     several_prompts = len({prompt for prompt, _ in results}) > 1
     # Each repeat of a test has another testIdx, and only its content says that it is the same test. Where the file
     # does not say how often tests were repeated, it is as often as explains how often each content is there.
-    counts = Counter((sample.content, sample.place[1], sample.config) for _, sample in results)
+    contents = [(sample.content, sample.place[1], sample.config) for _, sample in results]
     stated = about.get("repeat")
-    repeats = stated if type(stated) is int and stated > 0 else math.gcd(*counts.values())
+    repeats = stated if type(stated) is int and stated > 0 else math.gcd(*Counter(contents).values())
     seen = Counter[Any]()
-    for prompt, sample in results:
-        alike = sample.content, sample.place[1], sample.config
-        place, repeat = divmod(seen[alike], repeats)
-        seen[alike] += 1
+    for content, (prompt, sample) in zip(contents, results, strict=True):
+        place, repeat = divmod(seen[content], repeats)
+        seen[content] += 1
         if repeat and repeats != stated:
             rows.notes["tests that are alike in all are counted as repeats of one"] += 1
         yield sample._replace(

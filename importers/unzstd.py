@@ -144,12 +144,12 @@ def read_huffman(source: Source) -> Codes:
     else:
         packed, weights = Source(source.take(size)), []
         states, bits = read_fse(packed, 6), Bits(packed.rest())
-        now, other = bits.read(accuracy(states)), bits.read(accuracy(states))
+        state, other = bits.read(accuracy(states)), bits.read(accuracy(states))
         while bits.left >= 64 and len(weights) < 255:  # two states alternate
-            symbol, more, base = states[now]
+            symbol, more, base = states[state]
             weights.append(symbol)
-            now, other = other, base + bits.read(more)
-        weights.append(states[now][0])
+            state, other = other, base + bits.read(more)
+        weights.append(states[state][0])
     total = sum(1 << weight >> 1 for weight in weights)
     width = total.bit_length()
     if width > 11:  # before a table of that size is built

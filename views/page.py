@@ -20,7 +20,7 @@ from urllib.parse import quote
 from core.files import TOOL_VERSION, clean
 from core.trials import SIDES, ComparedCase, Pair, Trial
 from views.words import (
-    Scale, SideBySide, Story, Table, TableRow, Words, beside, count_of, sentence, shortened, side_by_side)
+    Scale, SideBySide, Story, Table, TableRow, Words, beside, count_of, joined, sentence, shortened, side_by_side)
 
 MOST_ROWS = 1_000  # of a table; of more the first and the last are shown
 OPENED_BYTES = 2_000_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -42,9 +42,8 @@ def _esc(text: str) -> str:
 
 def _cell(head: str, text: str, sign: str = "", tag: str = "td") -> str:
     """Return a cell of a column; those of figures, whose heads are marked # or ~, are aligned to the right."""
-    kind = {"#": "n", "~": "n wide"}.get(head[:1], "")
-    kinds = f"{kind} {sign}".strip()
-    attribute = f' class="{kinds}"' if kinds else ""
+    classes = joined({"#": "n", "~": "n wide"}.get(head[:1]), sign, by=" ")
+    attribute = f' class="{classes}"' if classes else ""
     return f"<{tag}{attribute}>{_esc(text)}</{tag[:2]}>"
 
 
@@ -89,8 +88,8 @@ class _Plot:
             drawn += "".join(f'<svg x="{end}" y="50%"><path class="cap" d="M0-5v10"/></svg>' for end in (low, high))
         if row.point is not None:
             drawn += f'<circle class="point" cx="{self.at(row.point)}" cy="50%" r="4.5"/>'
-        return (f'<td class="plot"><svg class="fill" role="img"><title>{_esc(", ".join(filter(None, row.cells)))}'
-                f"</title>{drawn}</svg></td>")
+        return (f'<td class="plot"><svg class="fill" role="img"><title>{_esc(joined(*row.cells, by=", "))}</title>'
+                f"{drawn}</svg></td>")
 
     def dots(self, values: Sequence[float]) -> str:
         """Return a dot for each value; those of one place are stacked."""
@@ -228,13 +227,12 @@ class _Panel:
         # The changed cases first, the worst before all.
         self.cases = {row["case_id"]: ComparedCase(row["case_id"], row["source"], ()) for row in words.changed}
         excluded = {row["case_id"] for row in words.all["excluded"]}
-        recorded: dict[str, tuple[list[Trial], list[Trial]]] = {}
+        recorded: dict[str, list[list[Trial]]] = {}  # the trials of both sides
         if pair:
             self.cases |= {case.id: case for case in pair.cases if case.id not in excluded}
-            both = zip(pair.baseline.trials, pair.candidate.trials, strict=True)
-            recorded = dict(zip((case.id for case in pair.cases), both, strict=True))
-        self.passes = all(trial.score in (0, 1, None) for both in recorded.values() for trials in both
-                          for trial in trials)
+            trials = zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True)
+            recorded = {case.id: sides for case, *sides in trials}
+        self.passes = all(trial.score in (0, 1, None) for both in recorded.values() for side in both for trial in side)
         changed = words.changed_cases()
         same = [TableRow([case_id, "", "", words.signed(0), ""]) for case_id in list(self.cases)[len(changed.rows):]]
         self.table = changed._replace(

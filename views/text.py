@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core.files import clean
-from views.words import NOT_MEASURED, Scale, Story, Table, TableRow, lines_of, sentence, shortened
+from views.words import NOT_MEASURED, Scale, Story, Table, TableRow, joined, lines_of, sentence, shortened
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
@@ -204,10 +204,8 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
         screen.heading(heading)
         for block in blocks:
             if not isinstance(block, Table):
-                first, *others = lines_of(block)
-                screen.say(first)
-                for line in others:
-                    screen.say(line, "    ")
+                for number, line in enumerate(lines_of(block)):
+                    screen.say(line, "    " if number else "  ")
                 continue
             if block.rows and block is not blocks[0]:
                 screen.lines.append("")
@@ -233,9 +231,8 @@ def _md_table(table: Table, limit: int) -> list[str]:
     if table.rows:
         rows = shortened(table.rows, limit)
         heads, *cells = fitting(table.columns, [row.cells for row in rows], MARKDOWN_WIDTH)
-        aligned = ["---:" if head.startswith(FIGURES) else ":---" for head in heads]
         lines += ["", f"**{_md(table.caption)}**", "", _md_row(_md(head.lstrip("#~")) for head in heads),
-                  _md_row(aligned)]
+                  _md_row("---:" if head.startswith(FIGURES) else ":---" for head in heads)]
         for row, (name, *figures) in zip(rows, cells, strict=True):
             name = _md(name)
             if row.link:
@@ -254,10 +251,8 @@ def _md_row(cells: Iterable[str]) -> str:
 
 def _markdown(story: Story, limit: int) -> str:
     """Return a story as Markdown with at most so many rows a table, and as many blocks a section."""
-    title = f"### {_md(sentence(story.verdict)[:-1])}"
-    if story.gate:
-        title += f" · {_md(story.gate)}"
-    first = [title, "", f"{_md(story.title)}: {_md(story.subject)}.", "", " ".join(map(_md, story.lead))]
+    first = [f"### {joined(_md(sentence(story.verdict)[:-1]), _md(story.gate), by=' · ')}", "",
+             f"{_md(story.title)}: {_md(story.subject)}.", "", " ".join(map(_md, story.lead))]
     folded: list[str] = []
     for _, heading, blocks in story.sections:
         inner: list[str] = []

@@ -36,8 +36,7 @@ def count_of(number: object, noun: str) -> str:
     >>> count_of(1, "case"), count_of(2, "case"), count_of(None, "case")
     ('1 case', '2 cases', '? cases')
     """
-    shown = "?" if number is None else number
-    return f"{shown} {noun}" if number == 1 else f"{shown} {noun}s"
+    return f"{'?' if number is None else number} {noun}{'' if number == 1 else 's'}"
 
 
 def sentence(text: str | None) -> str:
@@ -77,7 +76,7 @@ def digits(value: float | None, sign: str = "") -> str:
     if value is None:
         return NOT_MEASURED
     form = ",.0f" if abs(value) >= 1000 else ".4g"
-    return f"{value:{sign}{form}}" if value else f"{value:{form}}"
+    return f"{value:{sign if value else ''}{form}}"
 
 
 def joined(*parts: object, by: str = "; ") -> str:
@@ -138,8 +137,7 @@ class Scale(NamedTuple):
 
 def scale_of(values: Sequence[float]) -> Scale:
     """Return a scale of at most 5 ticks that holds zero and all values, with some room at both ends."""
-    drawn = values if any(values) else (-0.1, 0.1)
-    low, high = min(0.0, *drawn), max(0.0, *drawn)
+    low, high = (min(0.0, *values), max(0.0, *values)) if any(values) else (-0.1, 0.1)
     room = 0.08 * (high - low)
     low, high = low - room, high + room
     power = 10.0 ** math.floor(math.log10((high - low) / 4))
@@ -198,9 +196,8 @@ def shortened(rows: Sequence[TableRow], limit: int) -> Sequence[TableRow]:
     if len(rows) <= limit:
         return rows
     half = (limit - 1) // 2
-    cells = [""] * len(rows[0].cells)
-    cells[0] = f"({len(rows) - 2 * half} rows left out)"
-    return [*rows[:half], TableRow(cells), *rows[-half:]]
+    blanks = [""] * (len(rows[0].cells) - 1)
+    return [*rows[:half], TableRow([f"({len(rows) - 2 * half} rows left out)", *blanks]), *rows[-half:]]
 
 
 def side_by_side(baseline: Any, candidate: Any) -> list[SideBySide]:
@@ -223,9 +220,8 @@ def lines_of(block: str | SideBySide) -> list[str]:
     before, after = baseline.splitlines(), candidate.splitlines()
     if max(len(before), len(after)) <= 1:
         return [f"{name}: {baseline} -> {candidate}"]
-    removed = [f"- {line}" for line in before if line not in after]
-    added = [f"+ {line}" for line in after if line not in before]
-    return [f"{name}:", *removed, *added]
+    return [f"{name}:", *(f"- {line}" for line in before if line not in after),
+            *(f"+ {line}" for line in after if line not in before)]
 
 
 class Story(NamedTuple):
@@ -268,9 +264,8 @@ class Words:
         self.edges = [edge for edge in (-self.margin, self.margin, self.gain) if edge]  # which drawings mark
         self.verdict, self.difference = decision["verdict"] or "undecided", overall["difference"]
         self.level = percent(decision["level"] or 0.95)
-        self.interval: Ends = decision["interval"]
-        if not decision["level"]:  # in version 1
-            self.interval = overall["source_sign_flip"]["interval_95"]
+        older: Ends = overall["source_sign_flip"]["interval_95"]  # decides in version 1
+        self.interval = decision["interval"] if decision["level"] else older
 
     # --- figures as text ---
 
@@ -448,12 +443,11 @@ class Words:
                    "least as much. Where one seed gives the same reply on both sides, chance moves fewer cases.")
 
     def changed_cases(self) -> Table:
-        rows = []
-        for case in self.changed:
-            by_chance = "-" if case["by_chance"] is None else digits(case["by_chance"])
-            rows.append(TableRow([case["case_id"], *self.scores(case), by_chance], change=case["difference"]))
         return Table("cases", "Changed cases, worst first",
-                     ["Case", "~baseline", "~candidate", "#difference", "~by chance"], rows)
+                     ["Case", "~baseline", "~candidate", "#difference", "~by chance"],
+                     [TableRow([case["case_id"], *self.scores(case),
+                                "-" if case["by_chance"] is None else digits(case["by_chance"])],
+                               change=case["difference"]) for case in self.changed])
 
     def slices(self) -> Blocks:
         """Return the slices, worst first; those without an interval behind one line, where there are several."""
@@ -465,10 +459,10 @@ class Words:
         more = [row for row in rows if not row.ends]
         if len(more) < FOLDED_FROM:
             more = []
-        columns = ["Slice", "~cases", "~sources", "~baseline", "~candidate", "#difference", "#95% interval",
-                   "#adjusted p"]
-        yield Table("slices", "Slices, worst first", columns, [row for row in rows if row.ends or not more], more,
-                    f"{count_of(len(more), 'slice')} without an interval, which takes 6 {self.unit}s")
+        yield Table("slices", "Slices, worst first", [
+            "Slice", "~cases", "~sources", "~baseline", "~candidate", "#difference", "#95% interval", "#adjusted p"],
+            [row for row in rows if row.ends or not more], more,
+            f"{count_of(len(more), 'slice')} without an interval, which takes 6 {self.unit}s")
         method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
         yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of "
                f"them would stand out as much if nothing had changed{method}. The interval is by {self.unit}.")
@@ -533,8 +527,9 @@ class Words:
         """Return all intervals that do not decide, and what they say."""
         overall, decision = self.overall, self.decision
         cases, sources = count_of(overall["cases"], "case"), count_of(overall["source_groups"], "source")
-        intervals: list[tuple[Any, ...]] = [
-            ("By source, bootstrap", overall["source_cluster_interval_95"], sources, overall["source_cluster_method"]),
+        by_source = overall["source_cluster_interval_95"], sources, overall["source_cluster_method"]
+        intervals: tuple[tuple[Any, ...], ...] = (
+            ("By source, bootstrap", *([None] if self.by_case else by_source)),
             ("By case, bootstrap", overall["exact_interval_95"], cases, overall["exact_method"]),
             ("By case, seeded", overall["interval_95"], cases, overall["interval_method"]),
             ("By trial", overall["trial_level_interval_95"], "as if every trial were independent",
@@ -542,9 +537,7 @@ class Words:
             (f"With one more {self.unit}", decision["interval_with_one_more"]),
             ("For equivalence", decision["equivalence_interval"]),
             (f"The same, one more {self.unit}", decision["equivalence_interval_with_one_more"]),
-            ("With what is missing filled", decision["interval_with_missing_filled"])]
-        if self.by_case:
-            del intervals[0]
+            ("With what is missing filled", decision["interval_with_missing_filled"]))
         rows = [TableRow([name, self.span(ends)], joined(*notes), ends, self.difference)
                 for name, ends, *notes in intervals if ends or notes]
         yield Table("contrast", "Other intervals of the difference", ["Interval", "#from, to"],

@@ -137,9 +137,9 @@ def read_json(text: Json, scores: dict[str, str]) -> Iterator[tuple[str, dict[st
                 if isinstance(value, list):
                     row = dict(zip(columns, value, strict=False))
                 if keys != parent:
-                    row = row | {"key": keys[-1]}
+                    row = {**row, "key": keys[-1]}
                 if inside.get(parent):
-                    row = row | {"score": inside[parent]}
+                    row = {**row, "score": inside[parent]}
                 count += 1
                 yield f"{text.path}: item {count}" if inside or mark == "[" else text.where(), row
     for keys in inside:

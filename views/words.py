@@ -64,7 +64,8 @@ def percent(share: float) -> str:
     >>> percent(0.95), percent(0.999995)
     ('95%', '99.9995%')
     """
-    return f"{100 * share:.4g}%" if share <= 0.999 else f"{100 * share:.8g}%"
+    figures = 4 if share <= 0.999 else 8
+    return f"{100 * share:.{figures}g}%"
 
 
 def digits(value: float | None, sign: str = "") -> str:
@@ -299,10 +300,10 @@ class Words:
 
     def subject(self) -> str:
         """Return what was compared: cases, sources, trials."""
-        name, trials = (self.all["case_set"]["name"] or "trial logs")[:120], self.all["trials"]
+        cases = f"{count_of(self.overall['cases'], 'case')} of {(self.all['case_set']['name'] or 'trial logs')[:120]}"
         sources = "" if self.by_case or self.units is None else count_of(self.units, "source")
-        return joined(f"{count_of(self.overall['cases'], 'case')} of {name}", sources,
-                      f"{count_of(trials, 'trial')} a case" if trials else "uneven numbers of trials", by=", ")
+        trials = f"{count_of(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
+        return joined(cases, sources, trials, by=", ")
 
     def shared(self) -> dict[str, Any]:
         """Return what comparisons that stand on one sheet have in common."""
@@ -403,9 +404,9 @@ class Words:
                         these["interval_95"], self.difference)
 
     def on_new_ones(self) -> TableRow:
-        flip, reason = self.overall["source_sign_flip"], self.decision["reason"] or VERSION_1
-        if self.interval:
-            reason = joined(f"{self.level} interval", self.decision["interval_method"] or flip["method"])
+        flip = self.overall["source_sign_flip"]
+        method = joined(f"{self.level} interval", self.decision["interval_method"] or flip["method"])
+        reason = method if self.interval else self.decision["reason"] or VERSION_1
         name = "On new cases like these" if self.by_case else "On new messages like these"
         return TableRow([name, self.span(self.interval), digits(flip["p_value"])],
                         f"This decides: {count_of(self.units, self.unit)}; {reason}", self.interval, self.difference,

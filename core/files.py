@@ -105,7 +105,8 @@ def parse_json(text: str, where: str, decoder: json.JSONDecoder = STRICT) -> Any
     try:
         return decoder.decode(text)
     except (ValueError, RecursionError) as error:
-        raise RunError(f"{where}: {json_reason(error)}; correct the file") from None
+        reason = json_reason(error) if text.strip() else "not JSON, for it is empty"
+        raise RunError(f"{where}: {reason}; correct the file") from None
 
 
 def json_reason(error: Exception) -> str:
@@ -366,11 +367,11 @@ class Appender:
         """Write whole lines; raise OSError, the file as before, where the disk does not take them."""
         try:
             _write_all(self._file, lines)
+            self.data += lines
         except BaseException:  # also an interruption
             with contextlib.suppress(OSError):
                 self._take_back()
             raise
-        self.data += lines
 
     def changed(self, throughout: bool = False) -> str:
         """Return what somebody else did to the file, "" for nothing; throughout: compare every byte, too."""

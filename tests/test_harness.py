@@ -190,8 +190,9 @@ class BadFileTest(FolderTest):
             self.refused(*argv, says=("cannot read folder", "Is a directory"))
 
     def test_empty(self):
-        for data in (b"", b" \n\r\n", b"\0" * 512):
-            self.everywhere(data, "bad: not JSON at line ")
+        for data in (b"", b" \n\r\n"):
+            self.everywhere(data, "bad: not JSON, for it is empty; correct the file")
+        self.everywhere(b"\0" * 512, "bad: not JSON at line ")
 
     def test_not_json_is_reported_with_line_and_column(self):
         self.everywhere(b'{"name": "x",\n "cases": [}', "bad: not JSON at line 2 column 12 (")

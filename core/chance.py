@@ -356,8 +356,8 @@ def consistency(pair: Pair) -> Record:
                          "pass_hat_k": powers}
         unsteady.append(sometimes)
     before, after = unsteady
-    return figures | {"newly_unsteady": [case.id for case in pair.cases if case.id in after - before],
-                      "newly_steady": [case.id for case in pair.cases if case.id in before - after],
+    return figures | {"newly_unsteady": [case.id for case in pair.cases if case.id in after and case.id not in before],
+                      "newly_steady": [case.id for case in pair.cases if case.id in before and case.id not in after],
                       "reason": None if least > 1 else "one trial a case: none can pass only sometimes"}
 
 

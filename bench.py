@@ -359,7 +359,8 @@ class Recorder:
         seed = harness.trial_seed(trial, case.id, self.args.seeds)
         self.writer.add({"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome})
         self.progress.step(shown_verdict(self.task, case, outcome))
-        if "retries" in outcome["metadata"] or len(self.writer.rows) % LOOK_EVERY == 0:
+        due = "retries" in outcome["metadata"] or len(self.writer.rows) % LOOK_EVERY == 0
+        if due and not self.stop.is_set():  # else whoever goes on looks first
             self.look()
 
     def look(self) -> None:

@@ -287,13 +287,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if not args.score_range[0] < args.score_range[1]:
         parser.error("--score-range: LOW is below HIGH")
-    with open_server(args) as server:
-        # shutdown() waits for the loop that the signal interrupts, hence the thread.
-        signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
-        rows, port = server.log.stats()["rows"], server.server_address[1]
-        print_stderr(f"collecting into {args.log} ({rows} rows) at http://{args.host}:{port}")
-        server.serve_forever(poll_interval=0.1)
-    server.log.settle(throughout=True)
+    server = open_server(args)
+    try:
+        with server:
+            # shutdown() waits for the loop that the signal interrupts, hence the thread.
+            signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
+            rows, port = server.log.stats()["rows"], server.server_address[1]
+            print_stderr(f"collecting into {args.log} ({rows} rows) at http://{args.host}:{port}")
+            server.serve_forever(poll_interval=0.1)
+    finally:  # also where Ctrl-C ends it
+        server.log.settle(throughout=True)
     return 0
 
 

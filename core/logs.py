@@ -60,7 +60,7 @@ def trial_seed(trial: int, case_id: str = "", rule: str | None = None) -> int:
     (1002, 1702452015)
     """
     if rule == "per-case":
-        return int(hashlib.sha256(f"{case_id}\0{trial}".encode()).hexdigest()[:8], 16) >> 1
+        return int(hashlib.sha256(f"{case_id}\0{trial}".encode(errors="backslashreplace")).hexdigest()[:8], 16) >> 1
     return 1000 + trial
 
 
@@ -151,6 +151,8 @@ def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
     kind = value.get("type") if isinstance(value, dict) else None
     if kind == "extended" and log.end:
         check_fields(value, {"trials": WHOLE}, where)
+        if value["trials"] <= log.header["trials"]:
+            raise RunError(f"{where}: extended from {log.header['trials']} trials to {value['trials']}; {CHANGED}")
         extended = log.header.get("extended") or []
         log.header |= {"trials": value["trials"], "extended": [*extended, log.header["trials"]]}
         log.end = None
@@ -196,7 +198,8 @@ def differences(first: Any, second: Any, place: str = "") -> Iterator[tuple[str,
             yield from differences(left, right, f"{place}[{i}]")
     else:
         texts = ["nothing" if value is ... else json.dumps(value) for value in (first, second)]
-        if texts[0] != texts[1]:
+        equal = {type(first), type(second)} <= {int, float} and first == second  # 1 and 1.0, not 1 and true
+        if texts[0] != texts[1] and not equal:
             yield place.lstrip("."), texts[0], texts[1]
 
 

@@ -1233,6 +1233,16 @@ class InterruptTest(Folder):
         self.assertEqual(self.record("--resume").status, 0)
         self.rows()
 
+    def test_once_stopped_what_is_kept_asks_no_server(self):
+        recorder = bench.Recorder(argparse.Namespace(quiet=True, seeds="by-trial"), None, None, bench.Times())
+        recorder.writer = types.SimpleNamespace(sealed=False, rows=[], add=lambda line: added.append(line["case_id"]))
+        recorder.look = looks = mock.Mock()
+        added: list[str] = []
+        for case_id in "ab":
+            recorder.keep((harness.Case(case_id, "dev", {}, {}, {}), 1), {"output": 1, "metadata": {"retries": 1}})
+            recorder.stop.set()
+        self.assertEqual((added, looks.call_count), (["a", "b"], 1))
+
     def test_what_is_finished_when_ctrl_c_is_heard_is_kept_and_nothing_more_is_begun(self):
         hanging, ended, late, stop = (threading.Event() for _ in range(4))
         self.addCleanup(ended.set)

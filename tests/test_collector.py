@@ -389,18 +389,20 @@ class ServerTest(CollectorTest):
             self.assertEqual(stat.S_IMODE(os.stat(name).st_mode), 0o640)
 
     def test_a_byte_that_somebody_overwrote_is_noticed_at_the_end(self):
-        process = self.start_process()
-        self.assertEqual(self.ask(row("c1"))[0], 202)
-        kept = self.lines()
-        with open(self.log, "r+b") as file:
-            file.seek(12)
-            file.write(b"x")
-        process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(5), 0)
-        said = process.stderr.read()
-        self.assertIn(f"{self.log} was cut or written to by somebody else; its rows, and those to come, are in ", said)
-        with open(said.strip().rpartition(" in ")[2]) as file:
-            self.assertEqual(file.read().splitlines(), kept)
+        for number, (ending, status) in enumerate(((signal.SIGTERM, 0), (signal.SIGINT, 130))):
+            process = self.start_process()
+            self.assertEqual(self.ask(row(f"c{number}"))[0], 202)
+            kept = self.lines()
+            with open(self.log, "r+b") as file:
+                file.seek(13)
+                file.write(b"x")
+            process.send_signal(ending)
+            self.assertEqual(process.wait(5), status)
+            said = process.stderr.read().splitlines()[0]
+            self.assertIn(f"{self.log} was cut or written to by somebody else; its rows, and those to come, are ", said)
+            with open(said.rpartition(" in ")[2]) as file:
+                self.assertEqual(file.read().splitlines(), kept)
+            os.unlink(self.log)
 
     def test_sigterm_answers_what_is_under_way_and_stops(self):
         process = self.start_process()

@@ -684,8 +684,19 @@ class SealTest(FolderTest):
     def test_a_sealed_extension_is_whole_and_null_is_none_yet(self):
         end = json.loads(sealed([header(), *rows()]).splitlines()[-1])
         self.broken(sealed([header(), *rows(), end, {"type": "extended"}]), "log.jsonl:9: trials is missing")
+        for count in (-1, 0, 1, 2):
+            self.broken(sealed([header(), *rows(), end, {"type": "extended", "trials": count}]),
+                        f"log.jsonl:9: extended from 2 trials to {count}; it was changed after recording")
         self.save("log.jsonl", sealed([header(extended=None), *rows()]))
         self.assertEqual(self.command(*self.replay())[0], 0)
+
+    def test_numbers_are_alike_by_their_value_and_true_is_no_number(self):
+        logs.refuse_difference({"t": 1}, {"t": 1.0}, ("a", "b"))
+        with self.assertRaisesRegex(RunError, "a and b differ in t: 1 and true"):
+            logs.refuse_difference({"t": 1}, {"t": True}, ("a", "b"))
+
+    def test_an_id_that_no_file_can_hold_has_a_seed_all_the_same(self):
+        self.assertIsInstance(logs.trial_seed(1, "\ud800", "per-case"), int)
 
     def test_a_sealed_header_that_is_not_whole(self):
         for edit, said in (

@@ -761,6 +761,14 @@ class CommandTest(unittest.TestCase):
         _, stderr, found = self.compared(self.rows(*rows))
         self.assertEqual((found["overall"]["same"], found["decision"]["verdict"]), (10, "undecided"))
 
+    def test_a_limit_is_read_as_scores_are(self):
+        rows = [(config, f"c{i}", 0, score, {}) for i in range(12) for config, score in (("old", 0), ("new", 1 / 3))]
+        status, _, found = self.compared(self.rows(*rows), "--min-gain", "0.333333333", "--gate", "better")
+        self.assertEqual((status, found["decision"]["verdict"]), (4, "undecided"))
+        wide = [(config, f"c{i}", 0, score, {}) for i in range(12) for config, score in (("old", 0), ("new", 0.012))]
+        self.assertEqual(self.compared(self.rows(*wide), "--score-range", "0", "1000000", "--min-gain", "0.012",
+                                       "--gate", "better")[0], 4)
+
     def test_must_pass_is_a_gate_and_names_what_failed(self):
         rows = [(config, f"c{i}", seed, int(i != 3 or config == "old" or seed > 0), {
             "cluster": f"s{i}", "tags": {"kind": "safety" if i < 5 else "other"}})

@@ -435,7 +435,8 @@ def _inverted(kinds: _Kinds) -> _Solved:
         heights, most = (totals, math.floor(cases * t)) if totals else (summed(t), 0)
         reached = heights.share(most, coarse)
         if heights.blur:           # where every group drawn has this very mean, noise brings half of the draws above it
-            equal = sum(count for (size, total), count in kinds.items() if total == t * size)
+            equal = sum(count for (size, total), count in kinds.items()
+                        if total * t.denominator == size * t.numerator)
             reached += (equal / draws) ** draws / 2
         return min(1.0, reached)
 

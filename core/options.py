@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from core import decide
 from core.intervals import SEED
-from core.trial_logs import Reading, score_bound
-from core.trials import Score
+from core.trial_logs import Reading, as_fraction, score_bound
+from core.trials import Score, score_places
 
 # The options of the command line that a comparison depends on, with their values where they are left out.
 DEFAULTS: dict[str, Any] = {
@@ -55,7 +55,7 @@ def parse_options(given: Mapping[str, Any]) -> Options:
         _require(_is_option(name, value), f"{name} {value!r:.60} is no option")
     low, high = (_number("score_range", text) for text in words["score_range"])
     _require(low < high, "--score-range: LOW is below HIGH")
-    gain, margin = (_score_units(name, words[name], high - low) for name in ("min_gain", "margin"))
+    gain, margin = (_score_units(name, words[name], low, high) for name in ("min_gain", "margin"))
     gate, among, seed = words["gate"], words["among"], words["seed"]
     _require(gate in (None, "better") or margin, f"--gate {gate} needs --margin, the loss that is tolerated")
     plan = None if words["plan"] is None else Fraction(_number("plan", words["plan"]))
@@ -92,9 +92,9 @@ def _look(text: str | None) -> tuple[int, int] | None:
     return look
 
 
-def _score_units(name: str, text: str, width: Score) -> Fraction:
-    """Return a gain or loss in score units, at least 0 and below the width of the score range."""
-    amount = Fraction(_number(name, text))
+def _score_units(name: str, text: str, low: Score, high: Score) -> Fraction:
+    """Return a gain or loss in score units, read as scores are, at least 0 and below the width of the score range."""
+    amount, width = as_fraction(Fraction(_number(name, text)), score_places(low, high)), high - low
     _require(0 <= amount < width, f"--{name.replace('_', '-')} {text} is not from 0 to below the width of the score "
                                   f"range, {float(width):g}: in score units 5% is {float(width) / 20:g}")
     return amount

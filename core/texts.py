@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import re
 import zlib
 from collections.abc import Collection, Iterator
@@ -49,7 +50,8 @@ def opened(path: str) -> Iterator[TextIO]:
             with io.TextIOWrapper(file, json.detect_encoding(file.peek(4)[:4]), newline="\n") as text:
                 yield text
     except UnicodeDecodeError:
-        decode(unpacked(read_bytes(path), path), path)  # refuses it as well, and knows the byte; not of a pipe
+        if os.path.isfile(path):
+            decode(unpacked(read_bytes(path), path), path)  # refuses it as well, and knows the byte
         raise RunError(f"{path} is in another encoding than its first bytes say; save it as UTF-8") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise RunError(f"{path}: damaged ({error}); pack the file again") from None

@@ -31,7 +31,8 @@ from harness import SYSTEM_FIELDS
 
 INPUTS = ("input", "input_sha256")
 UNEXPLAINED = "null score without an error"
-LARGEST_DENOMINATOR = 100  # of a score read as a fraction: 0.333333333 is a third, and three of them are 1
+# 0.333333333 is read as a third, so that three of them are 1: a multiple of 1 to 10, and places of a range up to 100.
+COMMON_DENOMINATOR, LEAST_PLACES = 2520, 7
 REASON_LENGTH = 60  # characters: reasons are counted by their text, and no stack trace comes twice
 
 
@@ -168,14 +169,28 @@ def _score(value: object, score_range: ScoreRange) -> Score | None:
     return _in_range(value, *score_range)
 
 
+def as_fraction(number: Fraction, places: int) -> Fraction:
+    """Return the fraction that a decimal stands for to so many places, such as a third; else the number itself.
+
+    Its denominator divides COMMON_DENOMINATOR. Of few places nearly every decimal would stand for one: then for none.
+
+    >>> as_fraction(Fraction("0.333333333"), 9), as_fraction(Fraction("0.3333"), 9), as_fraction(Fraction("0.333"), 3)
+    (Fraction(1, 3), Fraction(3333, 10000), Fraction(333, 1000))
+    """
+    if places < LEAST_PLACES:
+        return number
+    fraction = Fraction(round(number * COMMON_DENOMINATOR), COMMON_DENOMINATOR)
+    return fraction if fraction and round(fraction, places) == round(number, places) else number
+
+
 @functools.lru_cache(maxsize=4096)
 def _in_range(value: int | float, low: Score, high: Score) -> Score:
     """Return a score read to nine digits of its range; raise RunError where it lies outside."""
     places = score_places(low, high)
     rounded = round(_exact(value), places)
-    simple = rounded.limit_denominator(LARGEST_DENOMINATOR)
-    score = _as_score(simple if round(simple, places) == rounded else rounded)
-    score = {round(end, places): end for end in (low, high)}.get(score, score)  # an end may have more digits
+    score = next((end for end in (low, high) if rounded == round(end, places)), None)  # it may have more digits
+    if score is None:
+        score = _as_score(as_fraction(rounded, places))
     if not low <= score <= high:
         raise RunError(f"score {value!r:.60} is outside [{low}, {high}]; correct the line, or say what a score can be "
                        "with --score-range LOW HIGH")

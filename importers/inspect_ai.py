@@ -75,7 +75,8 @@ class EvalLog:
         kinds = self.kinds.get(scorer, set()) if scorer else set[str]().union(*self.kinds.values())
         numbers = [name for name in self.kinds if "numbers" in self.kinds[name]]
         # Which words a score holds, and how to make numbers of them, is said with the rows.
-        if "text" not in kinds and (scorer or numbers[1:] or not numbers and kinds - {"nothing"}):
+        several = numbers[1:] and not scorer
+        if several or "text" not in kinds and (scorer or not numbers and kinds - {"nothing"}):
             others = [f"; {name} holds {' and '.join(sorted(self.kinds[name]))}" for name in self.kinds
                       if name not in numbers]
             choose("scorer", scorer, numbers, where, "".join(others))

@@ -321,6 +321,11 @@ class InspectTest(ConvertTest):
         log = self.log(*({"id": name, "epoch": 1, "scores": {"all": {"value": [1, 0]}}} for name in "ab"))
         self.refused("log.json: no scorer; choose with --scorer one of: none; all holds lists", "inspect", log)
 
+    def test_several_scores_are_never_mixed_whatever_else_holds_text(self):
+        log = self.log(*({"id": name, "epoch": 1, "scores": {"judge": {"value": judge}, "f1": {"value": f1}}}
+                         for name, judge, f1 in (("a", "refused", 0.4), ("b", 1, 0.9))))
+        self.refused("log.json: several scorers; choose with --scorer one of: f1, judge", "inspect", log)
+
     def test_a_version_that_is_not_known_is_named_where_fields_lack(self):
         path = self.file("v99.json", {"version": 99, "status": "success", "eval": {"task": "t"}, "samples": []})
         self.refused("v99.json (format version 99, not known here): eval: model is missing; correct the file",

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import tempfile
+import threading
 import unittest
 from unittest import mock
 
@@ -58,6 +59,23 @@ class JsonTest(unittest.TestCase):
                 self.assertIn(reason if inside else "f:", str(caught.exception))
         with self.assertRaisesRegex(RunError, "f:1: the key 'a' is duplicated in one object"):
             pieces('{"a": 1, "a": 2}', [], STRICT)
+
+    def test_a_pipe_in_another_encoding_is_refused_and_read_once(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        pipe = os.path.join(folder.name, "pipe")
+        os.mkfifo(pipe)
+
+        def send():
+            with open(pipe, "wb") as file:
+                file.write(b"a,b\n" * 30_000 + b"caf\xe9,1\n")
+
+        sender = threading.Thread(target=send, daemon=True)
+        sender.start()
+        with self.assertRaisesRegex(RunError, "pipe is in another encoding than its first bytes say"):
+            with texts.opened(pipe) as text:
+                text.read()
+        sender.join(5)
 
     def test_a_second_value_that_is_no_json_is_refused_with_its_line(self):
         for chunk in (4, 1 << 16):

@@ -133,12 +133,12 @@ class Server:
         return response, content
 
     def request(self, path: str, body: Any = None, read: Callable[[Any], Any] = dict,
-                timeout_s: float = LOOK_TIMEOUT_S, known: bool = True) -> Any:
+                timeout_s: float = LOOK_TIMEOUT_S, optional: bool = False) -> Any:
         """Return what read() makes of the JSON object that the server answers to a GET, or to a POST of a body.
 
         Raises Unavailable where the same may go through later: no whole answer within timeout_s, or none that read()
-        takes; RunError where it will not, in the server's words. Of a path that is not `known` to all servers, and is
-        not there, read() gets an empty object.
+        takes; RunError where it will not, in the server's words. Where an `optional` path, which not all
+        servers have, is not there or not allowed, read() gets an empty object.
         """
         try:
             response, content = self._exchange(path, None if body is None else json.dumps(body), timeout_s)
@@ -147,7 +147,7 @@ class Server:
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = self.hidden(str(error) or type(error).__name__)
             raise Unavailable(f"{self.name} ({self.variable}): {reason}", absent=isinstance(error, NO_SERVER)) from None
-        if response.status in (403, 404, 405) and not known:
+        if response.status in (403, 404, 405) and optional:
             return read({})
         value: Any = None
         text, fault = content.decode(errors="replace"), "a reply that is an error, or not whole"
@@ -374,8 +374,8 @@ class Ollama(Chat):
         if name not in models:
             raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(models)}; run ollama pull")
         digest = models[name]
-        facts = self.server.request("/api/show", {"model": self.asked}, known=False)
-        running = self.server.request("/api/ps", read=_digests, known=False)
+        facts = self.server.request("/api/show", {"model": self.asked}, optional=True)
+        running = self.server.request("/api/ps", read=_digests, optional=True)
         loaded = {its_digest for its_name, its_digest in running if its_name == name} - {digest}
         if self.loaded_before is None:  # at the first look: what is loaded then answers nothing here
             self.loaded_before = loaded
@@ -426,7 +426,7 @@ class OpenAI(Chat):
 
     def prepare(self) -> Fields:
         """Return {"host", "version"} of the server; raise RunError where its list of models lacks this one."""
-        listed = self.server.request("/models", known=False,
+        listed = self.server.request("/models", optional=True,
                                      read=lambda reply: [model["id"] for model in reply.get("data") or ()])
         if listed and self.asked not in listed:
             raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(listed[:20])}; name one")

@@ -137,8 +137,8 @@ class Server:
         """Return what read() makes of the JSON object that the server answers to a GET, or to a POST of a body.
 
         Raises Unavailable where the same may go through later: no whole answer within timeout_s, or none that read()
-        takes; RunError where it will not, in the server's words. Where an `optional` path, which not all
-        servers have, is not there or not allowed, read() gets an empty object.
+        takes; RunError where it will not, in the server's words. Where an `optional` path, which not all servers have,
+        is not there or not allowed, read() gets an empty object.
         """
         try:
             response, content = self._exchange(path, None if body is None else json.dumps(body), timeout_s)

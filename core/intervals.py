@@ -525,8 +525,8 @@ def flip_tail(times: Mapping[int, int], coarse: int = 0) -> Number:
 
     Each value is there so many times. With group sums as values: how often random signs, each as likely as the other,
     bring the sum as low as minus what it is. At most 2.5% is the same as: the 95% sign-flip interval of these groups
-    lies above 0 (Hartigan 1969). Beyond counting it is good to about 1e-4, or to `coarse` times that, for which less is
-    counted (_end asks).
+    lies above 0 (Hartigan 1969). Where sums are not counted it is good to about 1e-4, or to `coarse` times that; those
+    of up to MORE_GROUPS values are counted where `coarse` is 0.
 
     >>> flip_tail({1: 1, 2: 1, -1: 1})     # {}, {-1}, {1, -1} of eight
     Fraction(3, 8)

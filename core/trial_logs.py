@@ -31,10 +31,10 @@ from harness import SYSTEM_FIELDS
 
 INPUTS = ("input", "input_sha256")
 UNEXPLAINED = "null score without an error"
-# 0.333333333 is read as a third, so that three of them are 1: a multiple of 1 to 10, and places of a range up to 100.
+# 0.333333333 is read as a third, so that three of them are 1. 2520 is the least common multiple of 1 to 10; a range 100
+# wide has 7 places.
 COMMON_DENOMINATOR, LEAST_PLACES = 2520, 7
 REASON_LENGTH = 60  # characters: reasons are counted by their text, and no stack trace comes twice
-
 
 # What else to do where rows of a case state other facts.
 OTHERWISE = dict.fromkeys(INPUTS, " (--ignore-input pairs by task_id alone where inputs differ on purpose, as with the "

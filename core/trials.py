@@ -238,8 +238,7 @@ def _host(server: object) -> str:
 
 
 def _record_trial(row: Fields, shared: dict[Any, Any]) -> Trial:
-    """Return the trial of a row. Many values are equal: one object in shared, {value: value}, stands for all of them.
-    """
+    """Return the trial of a row. Many values are equal: one object in `shared`, {value: value}, stands for them all."""
     seed, output, explanation = (
         shared.setdefault(value, value) for value in (row.get("seed"), kept_text(row.get("output")), _explanation(row)))
     score = SCORES[row["verdict"]]

@@ -769,6 +769,9 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(self.compared(self.rows(*wide), "--score-range", "0", "1000000", "--min-gain", "0.012",
                                        "--gate", "better")[0], 4)
 
+    def test_a_margin_smaller_than_the_digits_of_scores_is_kept(self):
+        self.assertEqual(options.parse_options({"margin": "1e-10"}).limits.margin, Fraction(1, 10**10))
+
     def test_must_pass_is_a_gate_and_names_what_failed(self):
         rows = [(config, f"c{i}", seed, int(i != 3 or config == "old" or seed > 0), {
             "cluster": f"s{i}", "tags": {"kind": "safety" if i < 5 else "other"}})

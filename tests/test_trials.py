@@ -90,6 +90,7 @@ class OneRowTest(unittest.TestCase):
                 (0.083, (0, 10**6), Fraction(83, 1000)), (0.3333333, (0, 1), Fraction(3333333, 10**7)),
                 (1 / 3, (0, Fraction("0.3333333333333333")), Fraction("0.3333333333333333")),
                 (1 / 3, (0, third), third),
+                (1 / 3, (0, 100), third), (1 / 3, (0, 1000), Fraction(333333, 10**6)),
                 (0.1 + 0.2, (0, 100), Fraction(3, 10)), (1e-10, (0, Fraction(1, 100)), Fraction(1, 10**10)),
                 (123456, (0, 10**12), 123000), (4e-11, (-5, 5), 0)):
             self.assertEqual(self.row(score_range, score=given).trial.score, score, (given, score_range))

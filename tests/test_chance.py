@@ -168,6 +168,13 @@ class TheseCasesTest(unittest.TestCase):
         steady = [[[1] * 5 for _ in range(20)] for _ in range(2)]
         self.assertEqual(asked(made_pair(*steady))["pairs"], 100)
 
+    def test_among_many_trial_numbers_two_may_agree_in_a_few_cases_by_chance(self):
+        rng = random.Random(24)
+        for cases, alike in ((5, False), (12, True)):  # 190 pairs of numbers; in a case about 1/4 of them agree
+            sides = [[[rng.randint(0, 1) for _ in range(19)] for _ in range(cases)] for _ in range(2)]
+            pair = made_pair(*([case + case[:1] for case in side] for side in sides))
+            self.assertEqual([0, 19] in chance.alike_trials(pair), alike)
+
     def test_trials_that_do_not_pair_are_dealt_at_random(self):
         rng = random.Random(23)
         for _ in range(12):

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import unittest
 import zipfile
+from unittest import mock
 
 import convert
 from importers import inspect_ai
@@ -513,6 +514,12 @@ class InspectTest(ConvertTest):
         header, samples = inspect_log((1, 1, "C"))
         self.refused("logs.json: eval is missing; correct the file",
                      "inspect", self.file("logs.json", [{**header, "samples": samples}]))
+
+    def test_a_member_that_says_it_holds_more_than_is_read_is_refused_before_it_is_unpacked(self):
+        with mock.patch.object(inspect_ai, "MOST_HELD", 100), mock.patch.object(zipfile.ZipFile, "open") as opened:
+            status, out, err = run("inspect", data("inspect-v1.eval"))
+        self.assertEqual((status, out, opened.mock_calls), (1, "", []))
+        self.assertRegex(err, r"\.json: \d+ bytes, more than the 100 that are read; copy the log again\n\Z")
 
     def test_a_damaged_member_is_named(self):
         for name in ("inspect-v1.eval", "inspect-0.3.46.eval"):

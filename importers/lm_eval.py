@@ -41,7 +41,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             check_fields(row, {"doc_id": WHOLE}, where)
             name = str(row.get("filter", "none"))
             filters.add(name)
-            if name == args.filter or args.filter is None and len(filters) == 1:
+            if args.filter in (None, name):  # of several without a choice, choose() refuses them all
                 sample = sample_of(row, where, args, rows)
                 yield sample._replace(task=task, config=config, fields={"task": task, **sample.fields})
     if filters:

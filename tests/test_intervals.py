@@ -415,6 +415,14 @@ class SignFlipTest(unittest.TestCase):
             one, other = (intervals.flip_tail(Counter(total for _, total in some)) for some in (moved, nearby))
             self.assertAlmostEqual(float(one), float(other), delta=0.002)
 
+    def test_rounded_sums_give_the_tail_that_inversion_gives(self):
+        rng = random.Random(31)
+        for n in (44, 60, 35, 50):
+            values = [rng.randint(-10 ** 9, 16 * 10 ** 8) for _ in range(n)]
+            rounded = intervals.flip_tail(Counter(values))
+            with mock.patch.object(intervals, "ROUNDED_GROUPS", 0):
+                self.assertAlmostEqual(float(rounded), intervals.flip_tail(Counter(values)), delta=5e-6)
+
     def test_a_few_large_sources_count_for_what_they_are(self):
         # Beside sources of 300 and 200, two hundred of one: the sum of the small ones is normal, the large are counted.
         sizes = [300, 200] + [1, 3] * 100

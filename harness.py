@@ -59,7 +59,8 @@ REJECTED = {"rejected": True}  # what a case expects whose input must be refused
 CASE = {"split": TEXT, "input": TABLE, "expected": TABLE, "tags": TABLE}
 MANIFEST_FIELDS = (
     "record_version", "tool_version", "case_set", "task", "graders", "splits", "trials", "system", "settings", "server",
-    "log", "shards", "extended", "task_changed", "seeds", "workers", "started_at", "python", "platform",
+    "log", "shards", "extended", "task_changed", "cases_changed", "seeds", "workers", "started_at", "python",
+    "platform",
 )
 MANIFEST = RUN | {"graders": TABLE, "log": (TABLE, NULL), "shards": (LIST, NULL)}
 ROW = TRIAL | {"split": TEXT, "seed": (WHOLE, NULL), "verdict": TEXT, "graders": TABLE}
@@ -338,6 +339,20 @@ def verdict_of(graded: dict[str, bool]) -> str:
     return "pass" if all(graded.values()) else "fail"
 
 
+def near_miss(expected: dict[str, Any], output: Any) -> bool:
+    """Tell whether letters and digits of an output are those of a text that is expected, whatever the capitals.
+
+    >>> near_miss({"equals": "late parcel"}, "Late-Parcel."), near_miss({"equals": "late parcel"}, "late")
+    (True, False)
+    """
+    def letters(text: str) -> str:
+        return "".join(filter(str.isalnum, text.casefold()))
+
+    values = [value for given in expected.values() for value in (given if isinstance(given, list) else [given])]
+    texts = [letters(value) for value in values if isinstance(value, str)]
+    return isinstance(output, str) and letters(output) in filter(None, texts)
+
+
 # === Run records ===
 
 
@@ -404,15 +419,18 @@ def summarize(results: Iterable[Row]) -> dict[str, Any]:
     return summary
 
 
-def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> Record:
+def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, recorded_with: CaseSet | None = None) -> Record:
     """Return the run record of a finished log, or of the shards of one run joined, in whatever order they are given.
 
-    Where the task is not that of the recording, the manifest names both. Raises RunError where the logs are of another
-    case set, do not belong together, overlap or leave a gap.
+    Where the task or the case set is not that of the recording, the manifest names both. Raises RunError where the logs
+    do not belong together, overlap or leave a gap, or are of another case set: than recorded_with, if that is given,
+    which must ask what case_set asks.
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = dict(logs[0].header)
-    _refuse_another("case_set", header, case_set.sha256, (logs[0].name, "the case set given"))
+    recorded_with = recorded_with or case_set
+    _refuse_another("case_set", header, recorded_with.sha256, (logs[0].name, "the case set given"))
+    _refuse_other_inputs(recorded_with, case_set, header["splits"])
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), ("shard",))
     where = " ".join(log.name for log in logs)
@@ -426,6 +444,9 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> Record:
         header["extended"] = sorted(extended)
     if header["task"]["sha256"] != task.sha256:
         header |= {"task": {"name": task.name, "sha256": task.sha256}, "task_changed": header["task"]["sha256"]}
+    if recorded_with.sha256 != case_set.sha256:
+        header |= {"case_set": {"name": case_set.name, "sha256": case_set.sha256},
+                   "cases_changed": recorded_with.sha256}
     header |= {"system": header["system"] | {"mode": "replay"}, "log": None, "shards": None}
     if len(logs) == 1:
         header["log"] = {"name": logs[0].name, "sha256": logs[0].sha256}
@@ -433,6 +454,15 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> Record:
         header["shards"] = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
                              "server": log.header.get("server")} for log in logs]
     return make_record(header, case_set, task, trials)
+
+
+def _refuse_other_inputs(recorded_with: CaseSet, case_set: CaseSet, splits: Sequence[str]) -> None:
+    """Raise RunError, naming a case, unless two case sets ask the same in these splits."""
+    recorded, given = ({case.id: case.input for case in cases.of(splits)} for cases in (recorded_with, case_set))
+    for case_id in recorded | given:
+        if recorded.get(case_id) != given.get(case_id):
+            raise RunError(f"case {case_id!r} is not in both case sets with the same input; only what was asked can be "
+                           "graded again: keep ids, splits and inputs, or record the run again")
 
 
 def run_paths(text: str) -> list[str]:
@@ -448,7 +478,8 @@ def read_run(text: str, case_set: CaseSet, cases: str) -> Record:
     return open_record(text)
 
 
-def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_changed: bool = False) -> Record:
+def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_changed: bool = False,
+                recorded_with: CaseSet | None = None) -> Record:
     """Return the run record of log files, graded by the task that they name; see replay. `cases` names the case set.
 
     With task_changed today's version of the task may grade, where another was recorded with.
@@ -457,7 +488,7 @@ def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_change
     header = logs[0].header
     task = load_task(header["task"]["name"], None if task_changed else header, logs[0].name)
     check_cases(case_set, task, cases)
-    return replay(logs, case_set, task)
+    return replay(logs, case_set, task, recorded_with)
 
 
 def _check_trials(trials: Collection[TrialKey], case_set: CaseSet, run: Header, where: str) -> None:
@@ -665,9 +696,11 @@ def cmd_run(args: argparse.Namespace) -> None:
 
 
 def cmd_replay(args: argparse.Namespace) -> None:
+    recorded_with = load_cases(args.recorded_with) if args.recorded_with else None
     check_outputs([("a run record", args.out)], [args.cases, *args.logs])
     STAGES.enter("replaying the log")
-    save(replay_logs(args.logs, load_cases(args.cases), args.cases, args.task_changed), args.out)
+    case_set = load_cases(args.cases)
+    save(replay_logs(args.logs, case_set, args.cases, args.task_changed, recorded_with), args.out)
 
 
 def cmd_check(args: argparse.Namespace) -> None:
@@ -711,8 +744,10 @@ def build_parser() -> argparse.ArgumentParser:
     again = add_verb(verbs, "replay", "Grade the answers of a log, or of all shards of one run, into a run record.",
                      "python3 harness.py replay recorded/my.jsonl --cases cases-robustness.json --out runs/my.json")
     again.add_argument("logs", nargs="+", metavar="LOG", help="a sealed log, or the logs of all shards of one run")
-    again.add_argument("--cases", required=True, metavar="FILE", help="the case set it was recorded with")
+    again.add_argument("--cases", required=True, metavar="FILE", help="the case set to grade with")
     again.add_argument("--task-changed", action="store_true", help="grade with today's version of its task")
+    again.add_argument("--recorded-with", metavar="FILE", help="the case set it was recorded with, if expectations "
+                       "or tags were changed since")
     check = add_verb(verbs, "check", "Say whether a case set, a log or a run record is sound.",
                      "python3 harness.py check recorded/my.jsonl")
     check.add_argument("file", metavar="FILE", help="a case set, a log or a run record")

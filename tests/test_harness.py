@@ -852,7 +852,8 @@ class ReplayTest(FolderTest):
         other = hashlib.sha256(CASES_TEXT.encode() + b"\n").hexdigest()
         self.refused(*self.replay(cases="other.json"), says=(
             f'log.jsonl and the case set given differ in case set.sha256: "{SHA256}" and "{other}"; ',
-            "give the case set as it was, or record again with this one"))
+            "give the case set as it was, or, where only expectations or tags changed, grade the logs with the new "
+            "one: harness.py replay --recorded-with OLD.json"))
         self.save("log.jsonl", sealed([header(task={"name": "triage_task", "sha256": "f" * 64}), *rows()]))
         self.refused(*self.replay(), says=(
             f'log.jsonl and triage_task as it is now differ in task.sha256: "{"f" * 64}" and "{TASK.sha256}"; ',
@@ -1258,6 +1259,36 @@ class TaskChangedTest(FolderTest):
     def test_where_the_task_is_the_same_nothing_is_said(self):
         self.assertEqual(self.command(*self.replay(), "--task-changed")[0], 0)
         self.assertNotIn("task_changed", harness.read_record("out.json")["manifest"])
+
+
+class CasesChangedTest(FolderTest):
+    def changed(self, **fields):
+        """Save CASES with these fields in its first case, and return the arguments that replay the log with it."""
+        self.save("new.json", json.dumps(CASES | {"cases": [CASES["cases"][0] | fields, *CASES["cases"][1:]]}))
+        return (*self.replay(cases="new.json"), "--recorded-with", "cases.json")
+
+    def test_a_log_is_graded_with_other_expectations_and_tags_where_one_gives_the_case_set_it_was_recorded_with(self):
+        right = {"category": "delivery", "needs_human": False}
+        self.assertEqual(self.command(*self.changed(expected=right, tags={"topic": "post"}))[0], 0)
+        record = harness.read_record("out.json")
+        case_set = harness.load_cases("new.json")
+        self.assertEqual(record["manifest"]["case_set"], {"name": case_set.name, "sha256": case_set.sha256})
+        self.assertEqual(record["manifest"]["cases_changed"], SHA256)
+        self.assertEqual(record["results"][0]["verdict"], "fail")  # its answer is billing
+        harness.check_record(record, "out.json", case_set)
+
+    def test_what_was_not_asked_is_not_graded(self):
+        for fields in ({"id": "z"}, {"input": {"text": "other"}}, {"split": "heldout"}):
+            self.refused(*self.changed(**fields), says="case 'a' is not in both case sets with the same input; ")
+
+    def test_the_case_set_that_is_given_must_be_that_of_the_recording(self):
+        arguments = self.changed(tags={})
+        self.save("cases.json", CASES_TEXT + " ")
+        self.refused(*arguments, says="log.jsonl and the case set given differ in case set.sha256: ")
+
+    def test_where_the_case_set_is_the_same_nothing_is_said(self):
+        self.assertEqual(self.command(*self.replay(), "--recorded-with", "cases.json")[0], 0)
+        self.assertNotIn("cases_changed", harness.read_record("out.json")["manifest"])
 
 
 class NeutralTest(unittest.TestCase):

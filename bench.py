@@ -49,6 +49,8 @@ LOOK_EVERY = 100  # trials between two looks at the server
 MOST_WORKERS = 10_000
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
 
+NEAR_MISS = "wrong in nothing but capitals, blanks or punctuation; is the grader meant to be so strict?"
+
 Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
 Line = dict[str, Any]  # a line of a log
 Clock = Callable[[], float]
@@ -242,11 +244,15 @@ def shown_verdict(task: Task, case: Case, row: Line) -> str:
 
 
 def run_warnings(rows: Sequence[Line], task: Task, cases: dict[str, Case]) -> list[str]:
-    """Return warnings for the reader of a run: its incomplete trials by reason, and what the system warned of."""
+    """Return warnings for the reader of a run: incomplete trials by reason, near misses, what the system warned of."""
     places: dict[str, list[str]] = {}  # by reason
     for row in rows:
         where = f"(first: case {row['case_id']!r} trial {row['trial']})"
-        if shown_verdict(task, cases[row["case_id"]], row) == "incomplete":
+        case = cases[row["case_id"]]
+        verdict = shown_verdict(task, case, row)
+        if verdict == "fail" and harness.near_miss(case.expected, row.get("output")):
+            places.setdefault(NEAR_MISS, []).append(f"{row['output']!r:.60} {where}")
+        if verdict == "incomplete":
             error = row.get("error", {"type": "NoAnswer", "message": f"the output is no answer of {task.name}"})
             places.setdefault(f"incomplete, {error['type']}:", []).append(f"{error['message'][:200]} {where}")
         if "warning" in row["metadata"]:
@@ -332,7 +338,8 @@ class Recorder:
                 raise
             rest = "nothing of it is kept"  # it was removed, and could not be saved elsewhere
             if os.path.exists(writer.path):
-                rest = f"{len(writer.rows)} of {total} trials are kept; go on with --log {writer.path} --resume"
+                rest = (f"{len(writer.rows)} of {total} trials are kept; give the same command again with "
+                        f"--log {writer.path} --resume")
             if isinstance(stopped, RunError):
                 raise RunError(f"{stopped}; {rest}") from None
             print_stderr(f"stopped: {rest}")
@@ -437,6 +444,8 @@ def main(argv: Sequence[str] | None = None, times: Times = REAL_TIMES) -> int:
         args.out = None  # of a shard there is no record
     elif args.out is None:
         args.out = f"runs/{os.path.splitext(os.path.basename(args.log))[0]}.json"
+        with contextlib.suppress(OSError):  # why it could not be made is said where the record is checked
+            os.makedirs("runs", exist_ok=True)
     if (not 1 <= args.workers <= MOST_WORKERS or args.retries < 0
             or args.timeout is not None and not 0 < args.timeout < 1e9):
         raise RunError(f"give --workers from 1 to {MOST_WORKERS}, --retries of 0 or more, --timeout above 0")

@@ -18,6 +18,7 @@ import math
 import os
 import re
 import shutil
+import signal
 import stat
 import sys
 import tempfile
@@ -318,6 +319,7 @@ class Appender:
                 raise
             reasons = {
                 ModuleNotFoundError: "no file can be locked here; record and collect on Linux or macOS",
+                FileNotFoundError: "there is no such folder; make it, or name another file with --log",
                 FileExistsError: "no log is overwritten; continue it with --resume, or name another with --log",
                 BlockingIOError: "it is in use by another recorder or collector; wait for it, or stop it"}
             reason = reasons.get(type(error), f"{getattr(error, 'strerror', error)}; name another file with --log")
@@ -590,8 +592,10 @@ def run_command(main: Callable[[], int]) -> int:
 
     Here every command ends. A reader of stdout or stderr that has gone changes no status; stdout that cannot be
     written for another reason gives 1, stderr none: Python's own last flush would give 120, or 1 where PYTHONUNBUFFERED
-    is set, in place of the gate's status.
+    is set, in place of the gate's status. SIGTERM, with which schedulers end a job, is taken as Ctrl-C.
     """
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.stdout, sys.stderr = _outlet(sys.stdout), _outlet(sys.stderr)
     late = threading.Timer(TELL_S, STAGES.tell)  # a stage may begin before that time and last beyond it
     late.daemon = True  # the end of a command does not wait for it

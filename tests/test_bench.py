@@ -749,7 +749,7 @@ class ResumeTest(Folder):
             file.write("a line without an end")
         for path, words in (("/dev/null", "not a file that keeps"), (self.path("fifo"), "not a file that keeps"),
                             (self.path("folder"), "Is a directory"), (self.path("notes"), "is not a log"),
-                            (self.cases, "no log's header"), (self.path("no/log.jsonl"), "No such file or directory"),
+                            (self.cases, "no log's header"), (self.path("no/log.jsonl"), "there is no such folder"),
                             (BENCH, "bench.py:1: not JSON")):
             with self.subTest(path=path):
                 before = self.bytes(path) if os.path.isfile(path) else None
@@ -824,8 +824,8 @@ class ChangedTest(Folder):
                     [saved] = [name for name in os.listdir(self.folder) if name.endswith(".saved")]
                     saved = self.path(saved)
                     rows = logs.parse_log(self.bytes(saved), saved).rows
-                    self.assert_refused(result, f"{self.log} {says} ", f"{len(rows)} of 9 trials are kept; go on with "
-                                        f"--log {saved} --resume")
+                    self.assert_refused(result, f"{self.log} {says} ", f"{len(rows)} of 9 trials are kept; give the "
+                                        f"same command again with --log {saved} --resume")
                     self.assertGreaterEqual(len(rows), 9 if change == self.edit else at)
                     if workers == "1" and change != self.edit:
                         self.assertEqual(len(rows), at)
@@ -1177,13 +1177,18 @@ class ProcessTest(Folder):
     def test_ctrl_c_keeps_what_is_done_says_how_to_resume_and_exits_130(self):
         done = self.start("--workers", "2", "--quiet", END_AT="31", END_BY="2")
         self.assertEqual((done.returncode, done.stdout), (130, ""), done.stderr)
-        self.assertRegex(done.stderr, r"\Astopped: \d+ of 120 trials are kept; go on with --log \S+ "
-                                      r"--resume\ninterrupted\n\Z")
+        self.assertRegex(done.stderr, r"\Astopped: \d+ of 120 trials are kept; give the same command again with "
+                                      r"--log \S+ --resume\ninterrupted\n\Z")
         kept = self.bytes()
         self.assertGreaterEqual(len(logs.parse_log(kept, self.log).rows), 30)
         self.assertEqual(self.start("--resume").returncode, 0)
         self.assertTrue(self.bytes().startswith(kept))
         self.assertEqual(len(self.rows()), 120)
+
+    def test_sigterm_which_ends_a_job_is_taken_as_ctrl_c(self):
+        done = self.start("--quiet", END_AT="31", END_BY=str(int(signal.SIGTERM)))
+        self.assertEqual((done.returncode, done.stdout), (130, ""), done.stderr)
+        self.assertIn("stopped: 30 of 120 trials are kept; give the same command again", done.stderr)
 
     def test_a_full_disk_leaves_whole_lines_and_says_what_is_kept(self):
         done = self.start(limit="ulimit -f 8")  # blocks of 512 or 1024 bytes: 4 or 8 kB
@@ -1191,8 +1196,8 @@ class ProcessTest(Folder):
         log = logs.parse_log(self.bytes(), self.log)
         self.assertTrue(self.bytes().endswith(b"\n"))
         self.assertIn(f"error: cannot write {self.log}: File too large", done.stderr)
-        self.assertIn(f"{len(log.rows)} of 120 trials are kept; go on with --log {self.log} --resume",
-                      done.stderr)
+        self.assertIn(f"{len(log.rows)} of 120 trials are kept; give the same command again with --log {self.log} "
+                      "--resume", done.stderr)
         self.assertEqual(self.start("--resume").returncode, 0)
         self.assertEqual(len(self.rows()), 120)
 
@@ -1390,8 +1395,8 @@ class DiskTest(Folder):
                 self.assertTrue(expected.startswith(kept) and (not kept or kept.endswith(b"\n")))
                 if kept:
                     rows = kept.count(b'"type": "trial"')
-                    self.assertIn(f"{rows} of 9 trials are kept; go on with --log {self.log} --resume",
-                                  result.err)
+                    self.assertIn(f"{rows} of 9 trials are kept; give the same command again with --log {self.log} "
+                                  "--resume", result.err)
             self.assertEqual(self.record("--resume").status, 0)
             self.assertEqual(self.bytes(), expected)
 
@@ -1579,6 +1584,25 @@ class CommandTest(Folder):
             ("warning: 3 of 9 trials: incomplete, NoAnswer: the output is no answer of triage_task "
              "(first: case 'c0' trial 2)"),
             "warning: 2 of 9 trials: slow (first: case 'c2' trial 2)"]))
+
+    def test_answers_that_miss_in_capitals_and_punctuation_alone_are_told_of(self):
+        class Loud(System):
+            def respond(self, case, trial):
+                return Answer(("Late.", "late", "no")[trial - 1] if case.id == "c1" else "late", {})
+
+        with open(self.cases, "w") as file:
+            json.dump({"name": "n", "version": "1", "cases": [
+                {"id": f"c{i}", "split": "dev", "input": {"text": f"{i}"}, "expected": {"equals": "late"}, "tags": {}}
+                for i in range(3)]}, file)
+        result = self.record("--task", "answer_task", system=Loud())
+        self.assertEqual((result.status, result.err.splitlines()[2:]), (0, [
+            "warning: 1 of 9 trials: wrong in nothing but capitals, blanks or punctuation; is the grader meant to be "
+            "so strict? 'Late.' (first: case 'c1' trial 1)"]))
+
+    def test_a_run_record_goes_into_a_folder_runs_that_is_made(self):
+        done = python("-W", "error", BENCH, "--cases", self.cases, "--system", "triage_task:rules", "--log", "my.jsonl",
+                      cwd=self.folder)
+        self.assertEqual((done.returncode, os.listdir(self.path("runs"))), (0, ["my.json"]), done.stderr)
 
     def test_a_system_whose_server_is_not_there_is_refused_and_leaves_no_file(self):
         system = System()

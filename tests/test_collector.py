@@ -299,7 +299,7 @@ class ServerTest(CollectorTest):
             self.assertEqual(self.lines(), text.splitlines())
 
     def test_log_that_cannot_be_used_is_refused(self):
-        with self.assertRaisesRegex(RunError, "cannot write .*: No such file or directory; name another file"):
+        with self.assertRaisesRegex(RunError, "cannot write .*: there is no such folder; make it, or name another"):
             collector.TrialLog(os.path.join(self.log, "none", "trials.jsonl"), (0, 1))
 
     def test_a_log_that_others_changed_is_left_and_all_rows_are_in_a_new_one(self):

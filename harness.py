@@ -167,7 +167,7 @@ def check_cases(case_set: CaseSet, task: Task, where: str) -> None:
                 task.check_expected(case.expected)
             except ValueError as error:
                 raise CaseError(f"{where}: case {case.id!r}: expected is {error}; correct it for {task.name}, or name "
-                                "another task with --task") from None
+                                "another task with --task: answer_task for cases of convert.py") from None
 
 
 def _source(name: str) -> bytes:

@@ -33,7 +33,7 @@ from typing import Any, NoReturn
 from core import kinds
 
 TOOL_VERSION = "2.0.0"
-MOST_BYTES = 2**31  # of one input: a comparison of that much takes far more memory
+MOST_BYTES = 2_000_000_000  # of one input: a comparison of that much takes far more memory
 PIECE = 2**20  # bytes that are read at once: read() sets aside all that it is asked for
 TELL_S = 2.0  # a command that takes longer says on a terminal what it does
 LOG_START = b'{"type": "header"'

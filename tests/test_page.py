@@ -321,7 +321,7 @@ class PageTest(unittest.TestCase):
         for one, other in (("a b c", "a x c"), ("", "x"), ("same", "same"), ("<&>", "<x>"), ("x\n\ny", "x\ny")):
             pieces = marker.pieces(one, other)
             for text, html in zip((one, other), map("".join, zip(*pieces, strict=True)), strict=True):
-                self.assertEqual(re.sub("</?(?:del|ins)>", "", html), escape(text))
+                self.assertEqual(re.sub("</?(?:del|ins)[^>]*>", "", html), escape(text))
             self.assertTrue(all(("<" in old + new) == (old != new) for old, new in pieces))
         self.assertEqual(marker.pieces("a b c", "a x c"),
                          [("a ", "a "), ("<del>b</del>", "<ins>x</ins>"), (" c", " c")])
@@ -329,10 +329,29 @@ class PageTest(unittest.TestCase):
         self.assertEqual(marker.pieces("x y", "x z")[0], ("x ", "x "))
         self.assertEqual(left - marker.work, 9)
         marker.work = 20  # too little for the words, enough for the lines
-        self.assertEqual(marker.pieces("a b c\nd", "a y c\nd"),
-                         [("<del>a b c\n</del>", "<ins>a y c\n</ins>"), ("d", "d")])
+        self.assertEqual(marker.pieces("a b c\nd", "a y c\nd"), [
+            ('<del class="lines">a b c\n</del>', '<ins class="lines">a y c\n</ins>'), ("d", "d")])
         marker.work = 0
-        self.assertEqual(marker.pieces("a b d", "a y d"), [("<del>a b d</del>", "<ins>a y d</ins>")])
+        self.assertEqual(marker.pieces("a b d", "a y d"), [
+            ('<del class="lines">a b d</del>', '<ins class="lines">a y d</ins>')])
+
+    def test_where_most_words_differ_whole_lines_are_marked(self):
+        def pieces(one, other):
+            return page._Marker().pieces(one, other)
+
+        old, new = "Is this a bug?\n\nMessage: {text}", "You label what users send.\nOne word.\n\nMessage: {text}"
+        self.assertEqual(pieces(old, new), [
+            ('<del class="lines">Is this a bug?\n</del>',
+             '<ins class="lines">You label what users send.\nOne word.\n</ins>'),
+            ("\nMessage: {text}", "\nMessage: {text}")])
+        old, new = "Is this a bug?\n\nOne word.", "You label it.\n\nLower case."  # alike in an empty line alone
+        self.assertEqual(pieces(old, new), [
+            (f'<del class="lines">{old}</del>', f'<ins class="lines">{new}</ins>')])
+        # By words: half of them are in both; most of an old text stays; there are few.
+        self.assertEqual(pieces("a b", "a c")[0], ("a ", "a "))
+        self.assertEqual(pieces("a b c", "a b c d e f g h i")[0], ("a b c", "a b c"))
+        self.assertEqual(pieces("v1", "v2"), [("<del>v1</del>", "<ins>v2</ins>")])
+        self.assertIn(".lines { display: block", page.STYLE)
 
     def test_long_output_is_cut_and_said(self):
         self.assertEqual(page._shown("x" * 5000), "x" * 4000 + "… (the rest is left out here)")

@@ -28,7 +28,7 @@ DRAWN_TRIALS = 30  # of a case's row; a case that opens lists them all
 SHOWN_CHARACTERS = 4_000  # of one input or output
 MARKED_WORK = 30_000_000  # pairs of words that difflib may compare, about a second
 LINKED_CASES = 20  # of a source or slice
-
+LINES = ' class="lines"'  # of a mark around whole lines
 
 PAGE, STYLE, SCRIPT = beside("page.html"), beside("page.css"), beside("page.js")
 
@@ -153,23 +153,35 @@ class _Marker:
         self.work = MARKED_WORK
 
     def pieces(self, old: str, new: str) -> list[tuple[str, str]]:
-        """Return the texts as HTML in (old, new) pieces: by words, or by lines of long ones."""
+        """Return the texts as HTML in (old, new) pieces: by words; where they share less than half of these, by lines.
+
+        By lines, too, where the texts are too long for words; whole where no line is shared either.
+        """
         if old == new:
-            return [_marked(old, new)]
-        for pattern in (r"\w+|\s+|.", r"[^\n]*\n?"):
+            return [_marked(old, new, "")]
+        words = _words_in(f"{old} {new}")
+        for pattern, attribute, shared in ((r"\w+|\s+|.", "", words // 4), (r"[^\n]*\n?", LINES, 1)):
             before, after = (re.findall(pattern, text, re.DOTALL) for text in (old, new))
             work = len(before) * len(after)
-            if work <= self.work:
-                self.work -= work
-                matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-                return [_marked("".join(before[a:b]), "".join(after[c:d])) for _, a, b, c, d in matcher.get_opcodes()]
-        return [_marked(old, new)]
+            if work > self.work:
+                continue
+            self.work -= work
+            matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+            pieces = [("".join(before[a:b]), "".join(after[c:d])) for _, a, b, c, d in matcher.get_opcodes()]
+            if _words_in(" ".join(one for one, other in pieces if one == other)) >= shared:
+                return [_marked(*piece, attribute) for piece in pieces]
+        return [_marked(old, new, LINES)]
 
 
-def _marked(old: str, new: str) -> tuple[str, str]:
+def _words_in(text: str) -> int:
+    return len(re.findall(r"\w+", text))
+
+
+def _marked(old: str, new: str, attribute: str) -> tuple[str, str]:
     if old == new:
         return escape(old), escape(new)
-    return f"<del>{escape(old)}</del>" if old else "", f"<ins>{escape(new)}</ins>" if new else ""
+    return (f"<del{attribute}>{escape(old)}</del>" if old else "",
+            f"<ins{attribute}>{escape(new)}</ins>" if new else "")
 
 
 def _sides(both: SideBySide, marker: _Marker) -> str:

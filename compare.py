@@ -26,7 +26,6 @@ import argparse
 import gc
 import json
 from collections.abc import Sequence
-from fractions import Fraction
 
 from core import decide, files, logs, trial_logs, trials
 import harness
@@ -34,6 +33,7 @@ from core.decide import Record
 from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
 from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options
+from views.words import Words, format_line, verdict_lines
 
 OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
 
@@ -44,45 +44,9 @@ def compare(baseline: Record, candidate: Record, case_set: harness.CaseSet,
     return compare_pair(trials.from_records((baseline, candidate), case_set, names), options)
 
 
-# === Formatting ===
-
-
 def format_json(comparison: Record) -> str:
     """Return a comparison as the text of its file."""
     return json.dumps(comparison, indent=2, allow_nan=False) + "\n"
-
-
-def _places(comparison: Record) -> int:
-    return trials.shown_places(*(Fraction(str(end)) for end in comparison["score_range"]))  # 0.01 is no binary float
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def format_line(comparison: Record) -> str:
-    """Return the comparison in one line: the difference, its interval by case, the cases by direction."""
-    overall, places = comparison["overall"], _places(comparison)
-    change, low, high = (f"{value:+.{places}f}" for value in (overall["difference"], *overall["interval_95"]))
-    return (f"difference {change} (95% interval {low} to {high}) over {_counted(overall['cases'], 'case')}; "
-            f"better {overall['better']}, worse {overall['worse']}, same {overall['same']}")
-
-
-def verdict_lines(comparison: Record) -> list[str]:
-    """Return the verdict in a line, and where there is a gate whether it is met, and why not, in another."""
-    decision, places = comparison["decision"], _places(comparison)
-    ends = decision["interval"]
-    span = " to ".join(f"{end:+.{places}f}" for end in ends) if ends else "no interval"
-    counted = _counted(decision["groups"], decision["unit"])
-    verdict = f"verdict: {decision['verdict']}; by {decision['unit']} {span} ({counted})"
-    if decision["gate_met"] is None:
-        tells_more = decision["reason"] and (decision["margin"] or not ends)
-        return [f"{verdict}; {decision['reason']}" if tells_more else verdict]
-    gate = " and ".join(filter(None, (decision["gate"], "must pass" if comparison["must_pass"] else None)))
-    if decision["gate_met"]:
-        return [verdict, f"gate: {gate}, met"]
-    unsure = "" if decision["gate_contradicted"] else ", the data cannot tell"
-    return [verdict, f"gate: {gate}, not met{unsure}: {decision['gate_reason']}"]
 
 
 # === Command line ===
@@ -150,17 +114,23 @@ def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> trials.P
 
 def write_reports(args: argparse.Namespace, comparison: Record, pair: trials.Pair) -> None:
     """Write what --table, --markdown and --html ask for."""
-    from views import page, text, words  # only here: a plain comparison starts faster without them
+    from views import page, text  # only here: a plain comparison starts faster without them
 
     files.STAGES.enter("writing the reports")
-    if args.table or args.markdown:
-        story = words.Words(comparison, pair.manifests).story()
+    story = Words(comparison, pair).story()
     if args.table:
         print(text.story_text(story, **text.terminal_settings(sys.stdout)), end="")
     if args.markdown:
         files.write("a Markdown report", args.markdown, text.story_markdown(story))
     if args.html:
-        files.write("a page", args.html, page.html_report(comparison, pair))
+        files.write("a page", args.html, page.story_html(story))
+
+
+def tell_verdict(comparison: Record) -> None:
+    """Print the verdict, and whether the gate is met, on stderr."""
+    sys.stdout.flush()  # the result comes before what is said of it
+    for line in verdict_lines(comparison):
+        files.print_stderr(line)
 
 
 def check(args: argparse.Namespace) -> int:
@@ -179,6 +149,7 @@ def check(args: argparse.Namespace) -> int:
         raise files.RunError(f"{args.check} and what comes out now differ in {place}: {was:.200} and {now:.200}; find "
                              "out which was changed, the comparison, what it was made from, or the tool")
     print(files.line_of(f"{args.check}: the same"))
+    tell_verdict(fresh)
     return 0
 
 
@@ -212,9 +183,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")
     if args.table or args.markdown or args.html:
         write_reports(args, comparison, pair)
-    sys.stdout.flush()  # the result comes before the warnings about it
-    for line in verdict_lines(comparison):
-        files.print_stderr(line)
+    tell_verdict(comparison)
     for warning in [] if args.table else comparison["warnings"]:  # a table holds them
         files.print_stderr(f"warning: {warning['message']}; {warning['advice']}")
     if comparison["decision"]["gate_met"] is not False:

@@ -56,10 +56,9 @@ def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
     files.STAGES.enter("reading the comparison and its runs")
     first, *others = comparisons = [read_comparison(path) for path in args.comparison]
     if others:
-        story, pair = words.sheet(comparisons, args.comparison, args.pages or ()), None
+        story = words.sheet(comparisons, args.comparison, args.pages or ())
     else:
-        pair = read_runs(args, first)
-        story = words.Words(first, pair.manifests if pair else ()).story()
+        story = words.Words(first, read_runs(args, first)).story()
     files.STAGES.enter("writing the reports")
     made = []
     if args.table or not (args.markdown or args.html):
@@ -67,8 +66,7 @@ def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
     if args.markdown:
         made.append(("a Markdown report", args.markdown, text.story_markdown(story)))
     if args.html:
-        html = page.story_html(story) if others else page.html_report(first, pair)
-        made.append(("a page", args.html, html))
+        made.append(("a page", args.html, page.story_html(story)))
     return made
 
 

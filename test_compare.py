@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import random
+import re
 import tempfile
 import unittest
 from fractions import Fraction
@@ -514,7 +515,8 @@ class CommandTest(unittest.TestCase):
         cases, saved = ("--cases", here("cases-robustness.json")), here("runs", "comparison.json")
         before = sorted(os.listdir(self.folder))
         for sides in (logs, [logs[0], here("runs", "qwen-coder-v2.json")]):
-            self.assertEqual(self.command(*sides, *cases, "--check", saved), (0, f"{saved}: the same\n", ""))
+            self.assertEqual(self.command(*sides, *cases, "--check", saved), (
+                0, f"{saved}: the same\n", "verdict: undecided; by source -0.0923 to +0.1556 (9 sources)\n"))
         status, stdout, stderr = self.command(*logs[::-1], *cases, "--check", saved)
         self.assertEqual((status, stdout), (1, ""))
         self.assertIn('differ in baseline.version: "v1" and "v2"', stderr)
@@ -564,6 +566,14 @@ class CommandTest(unittest.TestCase):
         self.assertIn("differ in ", self.command("old", "new", "--trials", log, "--check", saved)[2])
         with open(saved, "rb") as file:
             self.assertEqual(file.read(), before)
+
+    def test_a_check_says_whether_the_gate_was_met_and_its_status_only_whether_all_is_the_same(self):
+        for gain, met in ((True, "gate: better, met\n"), (False, "gate: better, not met: ")):
+            log, saved = self.simple_log(gain), self.path(f"{gain}.json")
+            _, _, said = self.command("old", "new", "--trials", log, "--gate", "better", "--out", saved)
+            status, _, stderr = self.command("old", "new", "--trials", log, "--check", saved)
+            self.assertEqual((status, stderr.splitlines()), (0, said.splitlines()[:2]))
+            self.assertIn(met, stderr)
 
     def test_a_check_names_the_first_key_that_differs_and_refuses_what_it_cannot_compare(self):
         log, saved = self.simple_log(), self.path("c.json")
@@ -805,6 +815,11 @@ class CommandTest(unittest.TestCase):
         _, stderr, found = self.compared(log, "--look", "1/5", "--among", "100")
         self.assertEqual((found["decision"]["among"], found["decision"]["interval"]), (100, None))
         self.assertIn("a claim takes at least 26 sources, not 24", stderr)
+        for declared, told in (((), "24 sources)"), (("--look", "1/5"), "24 sources; look 1/5)"),
+                               (("--among", "3"), "24 sources; among 3)"),
+                               (("--look", "2/2", "--among", "3"), "24 sources; look 2/2, among 3)")):
+            verdict = self.compared(log, *declared)[1].split("\n")[0]
+            self.assertRegex(verdict, rf"^verdict: [a-z]+; by source [^(;]* \({re.escape(told)}")
         self.assertIn("too few for the interval that decides; record at least 26 sources", stderr)
 
     def test_digits_follow_the_score_range(self):

@@ -18,7 +18,7 @@ from unittest import mock
 
 from core import trials
 from views import page
-from tests.test_report import CASES, bare, hostile, many_cases, pair_of_runs, sample, saved
+from tests.test_report import CASES, bare, hostile, html_report, many_cases, pair_of_runs, sample, saved
 
 
 class Page(HTMLParser):
@@ -149,18 +149,18 @@ class PageTest(unittest.TestCase):
                                  (unchanged, pair_of_runs()), hostile(),
                                  (saved("published-comparison.json"), None), (saved("comparison-version-1.json"), None),
                                  many_cases(1, 1), many_cases(50, 7, 20)):
-            self.check(page.html_report(comparison, pair))
+            self.check(html_report(comparison, pair))
 
     def test_warnings_are_shown_once_below_the_verdict_and_sections_in_order(self):
-        text = page.html_report(sample(), pair_of_runs())
+        text = html_report(sample(), pair_of_runs())
         self.assertEqual(self.check(text).headings, [
             "Warnings (1)", "What was changed", "Is it larger than the noise?", "Cost, latency and tokens",
             "Where did it come from?", "Which slices changed?", "How consistent is it?", "What to record next",
-            "Other intervals, for contrast", "How it was measured", "What the two run records say of themselves"])
+            "Other intervals, for contrast", "How it was measured"])
         self.assertEqual(text.count("Sources: 6, which is few"), 1)
 
     def test_figures_are_the_comparisons(self):
-        seen = self.check(page.html_report(sample(), pair_of_runs()))
+        seen = self.check(html_report(sample(), pair_of_runs()))
         self.assertEqual([numbers(row[2].replace(" to ", " ")) for row in seen.table("The difference,")[1:3]],
                          [[0.0123, 0.4639], [-0.0952, 0.4286]])
         self.assertEqual([row[0] for row in seen.table("Sources, worst first")[1:]],
@@ -179,12 +179,12 @@ class PageTest(unittest.TestCase):
         self.assertEqual([row[1:] for row in seen.table("Cases that moved")[1:]], [["4", "1.5"], ["2", "0.25"]])
         self.assertEqual([float(row[1]) for row in seen.table("What would make")[1:]],
                          list(sample()["half_width"].values())[:5])
-        self.assertEqual(said_of_both(page.html_report(sample()))["variance design effect"], "1.1752")
+        self.assertEqual(said_of_both(html_report(sample()))["variance design effect"], "1.1752")
         self.assertEqual(seen.table("Mean of a case")[1], [
             "latency, seconds", "1.5", "2.25", "+0.75", "+50%", "+0.5 to +1"])
 
     def test_drawn_ends_are_the_intervals(self):
-        text = page.html_report(sample())
+        text = html_report(sample())
         row = re.search(r"<tr[^>]*><th scope=\"row\"><bdi>By trial.*?</tr>", text)[0]
         found = re.search(r'"zero" x1="([\d.]+)%.*"ci" x1="([\d.]+)%" x2="([\d.]+)%.*cx="([\d.]+)%', row)
         zero, low, high, point = map(float, found.groups())
@@ -195,15 +195,15 @@ class PageTest(unittest.TestCase):
             self.assertAlmostEqual((edge - zero) / (high - zero), value / 0.381, places=3)
 
     def test_every_source_is_a_dot_and_those_of_one_place_are_stacked(self):
-        row = re.search(r"<tr[^>]*><th scope=\"row\"><bdi>Sources, lowest.*?</tr>", page.html_report(sample()))[0]
+        row = re.search(r"<tr[^>]*><th scope=\"row\"><bdi>Sources, lowest.*?</tr>", html_report(sample()))[0]
         dots = re.findall(r'class="dot" cx="([\d.]+%)" cy="([\d.]+%)"', row)
         self.assertEqual((len(dots), len(set(dots)), len({x for x, _ in dots})), (6, 6, 4))
         comparison = sample()
         comparison["sources"] = comparison["sources"] * 100
-        self.assertNotIn('class="dot"', page.html_report(comparison))
+        self.assertNotIn('class="dot"', html_report(comparison))
 
     def test_changed_cases_come_first_with_all_their_trials(self):
-        text = page.html_report(sample(), pair_of_runs())
+        text = html_report(sample(), pair_of_runs())
         seen = self.check(text)
         strips = [title for attrs, title in seen.drawings if attrs.get("class") == "strip"]
         self.assertEqual(strips[:4], ["baseline: pass, pass, pass; candidate: pass, fail, pass",
@@ -222,7 +222,7 @@ class PageTest(unittest.TestCase):
             self.assertIn(cell, text)
 
     def test_rows_have_what_the_script_filters_by(self):
-        text = page.html_report(sample(), pair_of_runs())
+        text = html_report(sample(), pair_of_runs())
         for name, flags in (("refund", "worse unsteady"), ("login", "better unsteady incomplete"), ("late", "same")):
             row = re.search(rf'<tr id="case-{name}" data-f="([^"]*)" data-d="([^"]*)" data-t="([^"]*)" '
                             rf'data-s="([^"]*)"><th scope="row"><details><summary><bdi>{name}</bdi>', text)
@@ -230,7 +230,7 @@ class PageTest(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("node"), "page.js needs a JavaScript engine")
     def test_a_filter_counts_what_is_shown_as_such(self):
-        self.assertIn('<div id="all-cases" data-n="7">', page.html_report(sample(), pair_of_runs()))
+        self.assertIn('<div id="all-cases" data-n="7">', html_report(sample(), pair_of_runs()))
         for total, show, left in (
                 ("2", ["all 2 cases", "worse (1)", "the same (1)"], "1 of 2 cases"),
                 ("7", ["2 shown of 7", "worse (1 shown)", "the same (1 shown)"], "1 of 2 shown cases")):
@@ -251,19 +251,19 @@ class PageTest(unittest.TestCase):
         for after, flags in (((1, None), "same unsteady incomplete"), ((1, 0), "same unsteady"), ((1, 1), "same"),
                              ((None, None), "same incomplete")):
             pair = self.pair([(1, 1, None)] * 2, [(score, seed, None) for seed, score in enumerate(after, start=1)])
-            self.assertIn(f'data-f="{flags}"', page.html_report(sample() | {"cases": []}, pair))
+            self.assertIn(f'data-f="{flags}"', html_report(sample() | {"cases": []}, pair))
 
     def test_only_slices_of_the_comparison_are_to_be_filtered_by(self):
         pair = self.pair([(1, 1, None)], [(1, 1, None)], tags=(("language", "en"), ("uniq", "7"), ("language", "fr")))
-        self.assertIn('data-t="language: en"', page.html_report(sample() | {"cases": []}, pair))
+        self.assertIn('data-t="language: en"', html_report(sample() | {"cases": []}, pair))
 
     def test_a_caption_says_no_order_that_sorting_makes_false(self):
-        captions = [table["caption"] for table in self.check(page.html_report(sample(), pair_of_runs())).tables]
+        captions = [table["caption"] for table in self.check(html_report(sample(), pair_of_runs())).tables]
         self.assertLessEqual({"Changed cases", "3 cases that did not change"}, set(captions))
 
     def test_hyphens_that_a_user_typed_and_those_of_figures_stay(self):
         rule = {"tag": "neg", "value": "-2", "cases": 1, "failed": []}
-        text = page.html_report(sample() | {"must_pass": [rule], "score_range": [-5, 0],
+        text = html_report(sample() | {"must_pass": [rule], "score_range": [-5, 0],
                                             "options": {"must_pass": ["neg=-2"]}})
         self.check(text)
         self.assertIn("Gate better, neg=-2 must pass: not met;", re.search('class="gate">(.*?)</p>', text)[1])
@@ -272,7 +272,7 @@ class PageTest(unittest.TestCase):
         self.assertNotIn("−", text)
 
     def test_a_pair_that_differs_is_tinted_incomplete_like_failed(self):
-        text = page.html_report(sample(), pair_of_runs())
+        text = html_report(sample(), pair_of_runs())
         strips = {row[0]: re.search(rf"id=\"case-{row[0]}\".*?class=\"strip\".*?</svg>", text, re.DOTALL)[0]
                   for row in CASES}
         self.assertIn('class="lost" d="M14.5,0h13v28h-13z"/>', strips["refund"])
@@ -281,21 +281,26 @@ class PageTest(unittest.TestCase):
         self.assertIn('class="fail" d="M7,7m', strips["login"])
         self.assertIn('class="incomplete" d="M21,7m', strips["login"])
         pair = self.pair([(None, 1, None)], [(1, 1, None)])
-        self.assertIn('class="won" d', page.html_report(sample(), pair))
-        self.assertNotIn('class="won" d', page.html_report(sample(), self.pair([], [(1, 1, None)])))
+        self.assertIn('class="won" d', html_report(sample(), pair))
+        self.assertNotIn('class="won" d', html_report(sample(), self.pair([], [(1, 1, None)])))
         below_zero = sample() | {"score_range": [-1, 1]}  # where 0 is no lack of an answer
-        text = page.html_report(below_zero, self.pair([(None, 1, None)], [(-0.5, 1, None)]))
+        text = html_report(below_zero, self.pair([(None, 1, None)], [(-0.5, 1, None)]))
         self.assertIn('class="won" d', text)
         self.assertNotIn('class="lost" d', text)
 
-    def test_each_case_names_the_source_that_it_was_made_from(self):
-        text = page.html_report(sample(), pair_of_runs())
-        for case in ("login", "late--es"):
+    def test_each_case_names_its_source_and_the_first_words_of_its_input_as_far_as_they_are_known(self):
+        text = html_report(sample(), pair_of_runs())
+        for case in ("login", "late--es", "advice"):
             row = re.search(rf'id="case-{case}".*?</summary>', text, re.DOTALL)[0]
-            self.assertIn(f"<small>from {case.partition('--')[0]}</small>", row)
+            said = f"from {case.partition('--')[0]}: &quot;Message &lt;{case}&gt; &amp; more&quot;"
+            self.assertIn(f"<small>{said}</small>", row)
+        for cases in ([], sample()["cases"]):
+            self.assertIn("<small>from s</small>", html_report(
+                sample() | {"cases": cases}, self.pair([(1, 1, None)], [(1, 1, None)], source="s")))
+        self.assertIn("<small>from refund</small>", html_report(sample()))
 
     def test_opened_case_shows_tags_input_expected_graders_and_both_outputs_marked(self):
-        text = page.html_report(sample(), pair_of_runs())
+        text = html_report(sample(), pair_of_runs())
         case = re.search(r'id="case-login".*?</details>', text, re.DOTALL)[0]
         self.assertIn("source: login · language: en <a", case)
         self.assertIn("<pre>Message &lt;login&gt; &amp; more</pre>", case)
@@ -309,12 +314,12 @@ class PageTest(unittest.TestCase):
     def test_the_change_is_shown_word_by_word_with_its_line_breaks(self):
         manifests = [{"settings": {"prompt": f"Classify.\nBe {how}.", "temperature": 1}, "log": {"sha256": how}}
                      for how in ("brief", "kind")]
-        text = page.html_report(sample(), pair_of_runs()._replace(manifests=manifests))
+        text = html_report(sample(), pair_of_runs()._replace(manifests=manifests))
         self.check(text)
         change = re.search(r'<section id="change">.*?</section>', text, re.DOTALL)[0]
         self.assertIn("<pre>Classify.\nBe <del>brief</del><ins>kind</ins>.</pre>", change)
         self.assertNotIn("temperature", change)
-        self.assertIn("Prompts and settings are in run records:", page.html_report(sample()))
+        self.assertIn("Prompts and settings are in run records:", html_report(sample()))
 
     def test_marks_leave_the_texts_whole_and_their_work_is_bounded(self):
         marker = page._Marker()
@@ -356,6 +361,7 @@ class PageTest(unittest.TestCase):
     def test_long_output_is_cut_and_said(self):
         self.assertEqual(page._shown("x" * 5000), "x" * 4000 + "… (the rest is left out here)")
         self.assertEqual(page._shown({"text": "a\nb\x00"}), "a\nb\\x00")
+        self.assertEqual(page._shown({"b": 1, "a": 2}), '{"a": 2, "b": 1}')  # as outputs are
 
     def pair(self, left, right, **case):
         """Return a trials.Pair of one case with these (score, seed) trials."""
@@ -368,21 +374,21 @@ class PageTest(unittest.TestCase):
     def test_trial_logs_show_input_and_output_and_where_there_are_none_they_say_so(self):
         comparison = sample() | {"cases": []}
         pair = self.pair([(1, 1, "yes <b>")], [(0, 1, "no <b>")], input="Is it <i>?")
-        text = page.html_report(comparison, pair)
+        text = html_report(comparison, pair)
         self.check(text)
         for need in ("<pre>Is it &lt;i&gt;?</pre>", "<pre><del>yes</del> &lt;b&gt;</pre>",
                      "<pre><ins>no</ins> &lt;b&gt;", "what differs between two outputs is marked"):
             self.assertIn(need, text)
-        text = page.html_report(comparison, self.pair([(1, 1, "")], [(0, 1, "")]))  # an empty answer is one
+        text = html_report(comparison, self.pair([(1, 1, "")], [(0, 1, "")]))  # an empty answer is one
         self.assertNotIn("their outputs were not recorded", text)
-        text = page.html_report(comparison, self.pair([(1, 1, None)], [(0, 1, None)]))
+        text = html_report(comparison, self.pair([(1, 1, None)], [(0, 1, None)]))
         self.assertIn("Trials; their outputs were not recorded", text)
         self.assertNotIn("what differs between two outputs is marked", text)
 
     def test_what_the_grader_said_is_shown_with_the_outcome(self):
         pair = self.pair([(1, 1, "yes")], [(0, 1, "no")])
         pair.baseline.trials[0][0] = pair.baseline.trials[0][0]._replace(explanation="It is <b>\nshort.")
-        text = page.html_report(sample() | {"cases": []}, pair)
+        text = html_report(sample() | {"cases": []}, pair)
         self.check(text)
         self.assertIn('pass: It is &lt;b&gt;\nshort.</p><pre><del>yes', text)
         self.assertIn('fail</p><pre><ins>no', text)
@@ -393,18 +399,18 @@ class PageTest(unittest.TestCase):
         self.assertEqual([seed for seed, _, _ in matched], ["1", "2", "3"])
         self.assertEqual([after and after.score for _, _, after in matched], [0.75, None, None])
         comparison = sample() | {"cases": [], "trial_pairs": None, "trial_pairs_reason": "scores are not pass or fail"}
-        text = page.html_report(comparison, pair)
+        text = html_report(comparison, pair)
         titles = [title for _, title in self.check(text).drawings]
         self.assertIn("baseline: 0.2500, 1.0000; candidate: 0.7500, incomplete", titles)
         self.assertIn("other scores as columns", text)
         self.assertRegex(text, r'class="score" d="M7,13v-3\.[78]M7,27v-9\.[23]M21,13v-12\.0"')
-        text = page.html_report(comparison, self.pair([(1, 1, None), (0, 2, None)], [(0, 1, None)]))
+        text = html_report(comparison, self.pair([(1, 1, None), (0, 2, None)], [(0, 1, None)]))
         self.assertIn("baseline: pass, fail; candidate: fail", [title for _, title in self.check(text).drawings])
 
     def test_excluded_cases_are_listed_and_not_among_the_cases(self):
         comparison = sample() | {"excluded": [{"case_id": "advice", "side": "baseline", "reason": "<timeout>"}],
                                  "uneven_trials": [{"case_id": "late", "baseline": 2, "candidate": 5}]}
-        text = page.html_report(comparison, pair_of_runs())
+        text = html_report(comparison, pair_of_runs())
         self.check(text)
         self.assertIn("<p>left out: advice, in the baseline: &lt;timeout&gt;</p>", text)
         self.assertEqual(said_of_both(text)["trials of late"], "<del>2</del><ins>5</ins>")
@@ -413,7 +419,7 @@ class PageTest(unittest.TestCase):
     def test_ten_thousand_cases_stay_under_six_megabytes_and_say_what_is_left_out(self):
         for changed_every, said in ((1, "(9002 rows left out)"), (40, "(8752 rows left out)")):
             comparison, pair = many_cases(10_000, changed_every)
-            text = page.html_report(comparison, pair)
+            text = html_report(comparison, pair)
             self.assertLess(len(text.encode()), 6_000_000)
             self.assertTrue(said in text, said)
             self.assertIn("all that changed are in the comparison’s JSON", text)
@@ -423,14 +429,14 @@ class PageTest(unittest.TestCase):
             comparison, pair = many_cases(count, 1, trials_of_each, "\U0001f600" * 3000)
             shared = pair.candidate.trials[0]  # by all cases
             shared[1::2] = [trial._replace(score=0) for trial in shared[1::2]]
-            text = page.html_report(comparison, pair)
+            text = html_report(comparison, pair)
             self.assertLess(len(text.encode()), 6_000_000)
             self.assertIn(told, text)
 
     def test_what_does_not_open_is_said(self):
         comparison, pair = many_cases(60, 1, asked="<" * 4000)
         with mock.patch.object(page, "OPENED_BYTES", 100_000):
-            text = page.html_report(comparison, pair)
+            text = html_report(comparison, pair)
         self.assertIn("the last of them do not open.", text)
         self.assertEqual(text.count('<tr id="case-'), 60)
         self.assertTrue(0 < text.count("<details><summary><bdi>case-") < 60)
@@ -439,7 +445,7 @@ class PageTest(unittest.TestCase):
     def test_the_script_is_short_and_the_only_one_that_may_run(self):
         self.assertLessEqual(page.SCRIPT.count("\n"), 200)
         allowed = base64.b64encode(hashlib.sha256(page.SCRIPT.encode()).digest()).decode()
-        text = page.html_report(sample())
+        text = html_report(sample())
         self.assertIn(f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'", text)
         self.assertIn(f"<script>{page.SCRIPT}</script>", text)
         for word in ("fetch", "XMLHttp", "innerHTML", "eval", "import", "localStorage", "http"):

@@ -260,6 +260,10 @@ def markdown_report(comparison):
     return story_markdown(Words(comparison).story())
 
 
+def html_report(comparison, pair=None):
+    return page.story_html(Words(comparison, pair).story())
+
+
 class WordsTest(unittest.TestCase):
     def blocks(self, comparison, key):
         blocks = next(blocks for name, _, blocks in Words(comparison).story().sections if name == key)
@@ -280,7 +284,7 @@ class WordsTest(unittest.TestCase):
 
     def test_versions_1_and_2_and_the_published_comparison_are_shown_in_every_view(self):
         for comparison in (sample(), saved("comparison-version-1.json"), saved("published-comparison.json"), bare()):
-            for text in (text_report(comparison), markdown_report(comparison), page.html_report(comparison)):
+            for text in (text_report(comparison), markdown_report(comparison), html_report(comparison)):
                 self.assertNotRegex(text, r"\bNone\b|\bnan\b")
         old = " ".join(text_report(saved("comparison-version-1.json")).split())
         self.assertIn("On new messages like these -0.0923 to +0.1556 0.75", old)
@@ -311,7 +315,7 @@ class WordsTest(unittest.TestCase):
             for key in path[:-1]:
                 inner = inner[key]
             inner[path[-1]] = value
-            for view in (text_report, markdown_report, page.html_report):
+            for view in (text_report, markdown_report, html_report):
                 with self.assertRaises(files.RunError) as caught:
                     view(comparison)
                 self.assertTrue(str(caught.exception).startswith(said), caught.exception)
@@ -351,6 +355,17 @@ class WordsTest(unittest.TestCase):
                          ["refund", "advice", "(no source)", "late", "topics", "login"])
         self.assertEqual(tables["sources"].rows[0].cells[1:], ["1", "1.0000", "0.6667", "-0.3333"])
         self.assertIn("Do trials of different cases move together? One seed for all cases: cannot be checked.", said)
+
+    def test_answers_that_are_counted_once_are_said_so_where_that_makes_fewer_pairs(self):
+        uneven = {"trials": None, "trial_pairs": sample()["trial_pairs"] | {"neither": 5}}  # 23 pairs
+        scores = {"trial_pairs": None, "trial_pairs_reason": "scores are not pass or fail"}
+        for pairs, changed, once in ((20, {}, True), (21, {}, False), (20, scores, True), (21, scores, False),
+                                     (22, uneven, True), (23, uneven, False), (20, scores | {"trials": None}, False)):
+            comparison = sample() | changed
+            comparison["overall"]["these_cases"]["pairs"] = pairs
+            said = f"{pairs} pairs of trials{', repeated answers counted once' * once}, of which 7 differ; exact"
+            note = self.blocks(comparison, "questions")[1]["questions"].rows[0].note
+            self.assertTrue(note.startswith(said), note)
 
     def test_trials_that_do_not_pair_are_not_counted_as_pairs(self):
         comparison = sample()
@@ -464,8 +479,8 @@ class WordsTest(unittest.TestCase):
         self.assertEqual((sources.more_caption, len(sources.rows), len(sources.more)), ("1280 more sources", 20, 1280))
         self.assertIn("s23, s24 and 1275 more.", " ".join(text_report(comparison).split()))
         self.assertIn("(1262 rows left out)", text_report(comparison))
-        self.assertIn("(302 rows left out)", page.html_report(comparison))
-        self.assertIn("(282 rows left out)", page.html_report(comparison))
+        self.assertIn("(302 rows left out)", html_report(comparison))
+        self.assertIn("(282 rows left out)", html_report(comparison))
 
     def test_rows_left_out_stand_between_the_first_and_the_last(self):
         rows = [wording.TableRow([f"{i}", "x"]) for i in range(10)]
@@ -507,7 +522,17 @@ class WordsTest(unittest.TestCase):
     def test_one_reason_for_two_figures_is_said_once(self):
         comparison = sample()
         comparison["trial_pairs_reason"] = comparison["changed_by_chance"]["reason"] = "scores are not pass or fail"
-        self.assertIn("Not all of this is measured: scores are not pass or fail.", self.blocks(comparison, "cases")[0])
+        self.assertIn("Trial pairs by outcome and moves by chance are not measured: scores are not pass or fail.",
+                      self.blocks(comparison, "cases")[0])
+
+    def test_two_figures_that_are_not_measured_are_told_apart(self):
+        comparison = sample()
+        comparison["trial_pairs"], comparison["trial_pairs_reason"] = None, "case 'q03' has seeds 1, 2 and 1"
+        comparison["changed_by_chance"] = {"trials_moved": None, "reason": "cases have 1 to 2 trials"}
+        said = self.blocks(comparison, "cases")[0]
+        self.assertIn("Trial pairs by outcome are not measured: case 'q03' has seeds 1, 2 and 1.", said)
+        self.assertIn("Moves by chance are not measured: cases have 1 to 2 trials.", said)
+        self.assertNotIn("not measured", " ".join(self.blocks(sample(), "cases")[0]))
 
     def test_a_change_of_less_than_a_half_in_a_hundred_has_no_sign(self):
         for difference, said in ((0.0, "0%"), (-0.004, "0%"), (-0.25, "-17%"), (30.0, "+2,000%")):
@@ -551,7 +576,8 @@ class TruthTest(unittest.TestCase):
         manifests = [{"settings": {"temperature": t}} for t in (1, 0.1)]
         for given, said in (((), "Prompts and settings are in run records:"),
                             (manifests[:1] * 2, "are described alike"), (manifests, "settings temperature: 1 -> 0.1")):
-            text = " ".join(story_text(Words(comparison, given).story(), width=200).split())
+            pair = pair_of_runs()._replace(manifests=given)
+            text = " ".join(story_text(Words(comparison, pair).story(), width=200).split())
             self.assertIn(said, text)
             self.assertEqual("Prompts and settings are in run records:" in text, not given)
             self.assertEqual("described alike" in text, given != manifests)
@@ -560,9 +586,27 @@ class TruthTest(unittest.TestCase):
 
     def test_of_a_prompt_of_many_lines_those_that_differ_are_shown(self):
         manifests = [{"settings": {"prompt": f"Sort it.\n{line}\nEnd."}} for line in ("One word.", "Two words.")]
-        story = Words(sample(), manifests).story()
+        story = Words(sample(), pair_of_runs()._replace(manifests=manifests)).story()
         self.assertIn("  settings prompt:\n    - One word.\n    + Two words.\n", story_text(story))
         self.assertIn("\nsettings prompt:<br>- One word.<br>+ Two words.\n", story_markdown(story))
+
+    def test_changed_cases_show_the_first_words_of_their_input_in_each_view_where_it_is_at_hand(self):
+        story = Words(sample(), pair_of_runs()).story()
+        self.assertIn('  late--es: from late: "Message <late--es> & more".\n', story_text(story))
+        first, _, rest = story_markdown(story).partition("<details>")
+        row = "| refund<br><sub>from refund&#58; &#34;Message &#60;refund&#62; &#38; more&#34;</sub> | 1.0000 |"
+        self.assertIn(row.replace("&#58;", ":"), first)
+        self.assertIn("| late--es<br><sub>from late: &#34;Message", rest)
+        self.assertNotIn("from late", text_report(sample()) + markdown_report(sample()))
+        pair = pair_of_runs()
+        pair = pair._replace(cases=[case._replace(input=None) for case in pair.cases])
+        self.assertNotIn("from late", story_text(Words(sample(), pair).story()))
+
+    def test_first_words_are_of_one_line_and_bounded(self):
+        for given, said in (("a\n\n b\u2028c", '"a b c"'), ("x" * 61, f'"{"x" * 60}..."'), ({"q": "é"}, '"{"q": "é"}"'),
+                            ("x" * 60, f'"{"x" * 60}"'), ("", ""), (" \n", ""), (None, ""), (["a", 1], '"["a", 1]"')):
+            self.assertEqual(wording.about(ComparedCase("c", None, (), given)), said)
+        self.assertEqual(wording.about(ComparedCase("c", "s", (), None)), "from s")
 
     def test_a_comparison_of_the_first_version_draws_no_cases_as_sources(self):
         old = {key: value for key, value in sample().items() if key != "sources"} | {"comparison_version": "1"}
@@ -708,7 +752,7 @@ class TextTest(unittest.TestCase):
     def test_text_and_page_can_be_encoded(self):
         comparison, rows = hostile()
         text_report(comparison, unicode=False).encode("ascii")
-        for text in (text_report(comparison), markdown_report(comparison), page.html_report(comparison, rows)):
+        for text in (text_report(comparison), markdown_report(comparison), html_report(comparison, rows)):
             text.encode("utf-8")
 
     def test_narrow_terminals_leave_columns_out_and_wide_ones_draw_the_slices(self):
@@ -862,7 +906,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((status, out, err), (0, "", ""))
         text = files.decode(files.read_bytes(self.path("page.html")), "page")
         self.assertIn("Message &lt;login&gt;", text)
-        self.assertIn("run task sha256", text)
+        self.assertIn("task sha256", text)
         self.assertTrue(os.path.getsize(self.path("page.md")))
 
     def test_several_comparisons_make_one_sheet(self):
@@ -933,12 +977,12 @@ class RulesTest(unittest.TestCase):
     def test_a_comparison_is_not_changed_by_reporting_it(self):
         comparison, pair = sample(), pair_of_runs()
         before = copy.deepcopy((comparison, pair))
-        text_report(comparison), markdown_report(comparison), page.html_report(comparison, pair)
+        text_report(comparison), markdown_report(comparison), html_report(comparison, pair)
         self.assertEqual((comparison, pair), before)
 
     def test_no_text_of_a_forged_comparison_reaches_a_view_as_it_is(self):
         comparison = forged(sample())
-        for text in (text_report(comparison), markdown_report(comparison), page.html_report(comparison),
+        for text in (text_report(comparison), markdown_report(comparison), html_report(comparison),
                      page.story_html(sheet([comparison, comparison], [SCRIPT, SCRIPT], [SCRIPT, SCRIPT]))):
             self.assertNotIn("\x1b", text)
             if text[:9] == "<!doctype":

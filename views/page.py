@@ -18,9 +18,9 @@ from typing import Any
 from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean
-from core.trials import SIDES, ComparedCase, Pair, Trial
+from core.trials import SIDES, ComparedCase, Trial, kept_text
 from views.words import (
-    Scale, SideBySide, Story, Table, TableRow, Words, beside, count_of, joined, sentence, shortened, side_by_side)
+    Scale, SideBySide, Story, Table, TableRow, Words, about, beside, count_of, joined, sentence, shortened)
 
 MOST_ROWS = 1_000  # of a table; of more the first and the last are shown
 OPENED_BYTES = 2_000_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -208,9 +208,7 @@ def _mark(verdict: str) -> str:
 
 def _shown(value: object) -> str:
     """Return an input or output as text of bounded length; of an input that is only a text, this text."""
-    if isinstance(value, dict) and list(value) == ["text"]:
-        value = value["text"]
-    text = "" if value is None else clean(value, keep="\n\t")
+    text = clean(kept_text(value) or "", keep="\n\t")
     return f"{text[:SHOWN_CHARACTERS]}… (the rest is left out here)" if len(text) > SHOWN_CHARACTERS else text
 
 
@@ -234,24 +232,22 @@ class _Panel:
     Their trials are those of the pair as it was read, unscored ones included; most cases of a large one are not shown.
     """
 
-    def __init__(self, words: Words, pair: Pair | None):
+    def __init__(self, words: Words):
         self.words, self.marker, self.room = words, _Marker(), OPENED_BYTES
-        # The changed cases first, the worst before all.
+        sides = [side.trials for side in words.pair.sides] if words.pair else []
+        self.passes = all(trial.score in (0, 1, None) for side in sides for case in side for trial in case)
+        recorded = dict(zip(words.recorded, zip(*sides, strict=True), strict=True))  # the trials of both sides
         self.cases = {row["case_id"]: ComparedCase(row["case_id"], row["source"], ()) for row in words.changed}
-        excluded = {row["case_id"] for row in words.all["excluded"]}
-        recorded: dict[str, list[list[Trial]]] = {}  # the trials of both sides
-        if pair:
-            self.cases |= {case.id: case for case in pair.cases if case.id not in excluded}
-            trials = zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True)
-            recorded = {case.id: sides for case, *sides in trials}
-        self.passes = all(trial.score in (0, 1, None) for both in recorded.values() for side in both for trial in side)
-        changed = words.changed_cases()
-        same = [TableRow([case_id, "", "", words.signed(0), ""]) for case_id in list(self.cases)[len(changed.rows):]]
-        self.table = changed._replace(
-            caption="Changed cases", rows=self.shown(changed.rows), more=self.shown(same),
+        changed, excluded = set(self.cases), {row["case_id"] for row in words.all["excluded"]}
+        self.cases |= {case_id: case for case_id, case in words.recorded.items() if case_id not in excluded}
+        same = [TableRow([case_id, "", "", words.signed(0), ""], key=case_id)
+                for case_id in self.cases if case_id not in changed]
+        table = words.changed_cases()
+        self.table = table._replace(
+            caption="Changed cases", rows=self.shown(table.rows), more=self.shown(same),
             more_caption=f"{count_of(len(same), 'case')} that did not change")
-        self.trials = {row.cells[0]: _matched(*recorded.get(row.cells[0], ((), ())))
-                       for row in (*self.table.rows, *self.table.more) if row.cells[0] in self.cases}
+        self.trials = {row.key: _matched(*recorded.get(row.key, ((), ())))
+                       for row in (*self.table.rows, *self.table.more) if row.key in self.cases}
         self.drawn = min(max(map(len, self.trials.values()), default=0), DRAWN_TRIALS)
         self.members: dict[Any, list[str]] = {}  # the cases of each source, and of each slice
         for case in self.cases.values():
@@ -259,9 +255,9 @@ class _Panel:
                 self.members.setdefault(key, []).append(case.id)
 
     def shown(self, rows: Sequence[TableRow]) -> list[TableRow]:
-        """Return the rows of cases that are shown, with the sources that they were made from as their small print."""
-        sources = {case_id: f"from {case.source}" for case_id, case in self.cases.items() if case.source is not None}
-        return [row._replace(note=sources.get(row.cells[0], "")) for row in shortened(rows, MOST_ROWS)]
+        """Return the rows of cases that are shown, each with where it comes from and how its input begins."""
+        return [row._replace(note=about(self.cases[row.key])) if row.key in self.cases else row
+                for row in shortened(rows, MOST_ROWS)]
 
     def verdict(self, trial: Trial) -> str:
         """Return pass, fail or incomplete, or the score of a trial where scores are neither."""
@@ -285,7 +281,7 @@ class _Panel:
 
     def case(self, row: TableRow) -> str:
         """Return the table row of a case: its trials, what it opens to while the budget lasts, what filters ask."""
-        case, trials = self.cases.get(row.cells[0]), self.trials.get(row.cells[0], [])
+        case, trials = self.cases.get(row.key), self.trials.get(row.key, [])
         strip = f"<td>{self.strip(trials)}</td>" if self.drawn else ""
         if case is None:  # a row that stands for those left out
             return _row(self.table, row, strip)
@@ -369,8 +365,9 @@ class _Panel:
 # === The whole ===
 
 
-def story_html(story: Story, panel: _Panel | None = None) -> str:
-    """Return a story as one HTML page, with the trials of its cases where a panel has them."""
+def story_html(story: Story) -> str:
+    """Return a story as one HTML page; one of a single comparison opens its cases."""
+    panel = _Panel(story.words) if story.words else None
     nav = "".join(f'<a href="#{key}">{_esc(heading)}</a>' for key, heading, _ in story.sections)
     main, marker = "", _Marker()
     for key, heading, blocks in story.sections:
@@ -394,13 +391,3 @@ def story_html(story: Story, panel: _Panel | None = None) -> str:
     return PAGE.format(
         allowed=allowed, verdict=_esc(sentence(story.verdict)[:-1]), title=_esc(story.title),
         subject=_esc(story.subject), nav=nav, lead=lead, main=main, style=STYLE, script=SCRIPT, version=TOOL_VERSION)
-
-
-def html_report(comparison: dict[str, Any], pair: Pair | None = None) -> str:
-    """Return a comparison as one HTML page, with the trials of the pair that it was made from, and its settings."""
-    words = Words(comparison, pair.manifests if pair else ())
-    story = words.story()
-    if words.manifests:
-        records = side_by_side(*({"run": manifest} for manifest in words.manifests))
-        story.sections.append(("records", "What the two run records say of themselves", [*records]))
-    return story_html(story, _Panel(words, pair))

@@ -3,9 +3,10 @@
     $ python3 -m doctest views/words.py && echo "every example below came out"
     every example below came out
 
-No statistics here: every figure is the comparison's own, and what is null there is "not measured". `whole` reads a
-comparison of any version by KEYS, `Words.story` describes one comparison, `sheet` several of one baseline. A view shows
-a Story: sections of sentences and tables. Reads, writes and prints nothing.
+Every figure is the comparison's own, and what is null there is "not measured"; only by how many hundredths a measure
+changed is computed here, and which level several candidates would have taken. `whole` reads a comparison of any version
+by KEYS, `Words.story` describes one comparison, `sheet` several of one baseline. A view shows a Story: sections of
+sentences and tables. Reads, writes and prints nothing.
 """
 
 import json
@@ -16,14 +17,18 @@ from fractions import Fraction
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
+from core.decide import MIN_GROUPS, Limits
 from core.files import RunError, clean
-from core.trials import SIDES, listed, shown_places
+from core.intervals import LEVEL
+from core.trials import SIDES, ComparedCase, Pair, kept_text, listed, shown_places
 
 NOT_MEASURED = "not measured"
 VERSION_1 = "the comparison is of version 1"
 DRAWN_DOTS = 300  # sources; dots of more cannot be told apart
 SHOWN_SOURCES = 20  # the rest are folded away
 FOLDED_FROM = 4  # slices without an interval that become one line
+FIRST_CHARACTERS = 60  # of a case's input, beside its name
+ALPHA = float(Limits().alpha)  # the one-sided error of a claim where neither look nor among is declared
 
 Ends = Sequence[float] | None  # an interval's two ends, None where it is not measured
 
@@ -121,6 +126,52 @@ def whole(value: Any, kind: Any, where: str = "comparison") -> Any:
     return {key: whole(value.get(key), inner, f"{where}.{key}") for key, inner in names.items()}
 
 
+def places_of(comparison: dict[str, Any]) -> int:
+    """Return how many decimal places a comparison's scores are shown with."""
+    low, high = comparison["score_range"] or (0, 1)
+    return shown_places(Fraction(str(low)), Fraction(str(high)))  # 0.01 is no binary float
+
+
+def about(case: ComparedCase) -> str:
+    """Return where a case comes from, and the first words of its input, on one line.
+
+    >>> about(ComparedCase("c1", "refund", (), {"text": "Where is\\nmy money?"})), about(ComparedCase("c1", None, ()))
+    ('from refund: "Where is my money?"', '')
+    """
+    words = " ".join((kept_text(case.input) or "").split())
+    if len(words) > FIRST_CHARACTERS:
+        words = f"{words[:FIRST_CHARACTERS]}..."
+    return joined("" if case.source is None else f"from {case.source}", words and f'"{words}"', by=": ")
+
+
+# === The lines that compare.py prints: scripts may read them ===
+
+
+def format_line(comparison: dict[str, Any]) -> str:
+    """Return a comparison in one line: the difference, its interval by case, the cases by direction."""
+    overall, places = comparison["overall"], places_of(comparison)
+    change, low, high = (f"{value:+.{places}f}" for value in (overall["difference"], *overall["interval_95"]))
+    return (f"difference {change} (95% interval {low} to {high}) over {count_of(overall['cases'], 'case')}; "
+            f"better {overall['better']}, worse {overall['worse']}, same {overall['same']}")
+
+
+def verdict_lines(comparison: dict[str, Any]) -> list[str]:
+    """Return the verdict in a line, and where there is a gate whether it is met, and why not, in another."""
+    decision, places = comparison["decision"], places_of(comparison)
+    ends = decision["interval"]
+    span = " to ".join(f"{end:+.{places}f}" for end in ends) if ends else "no interval"
+    declared = joined(*(f"{name} {decision[name]}" for name in ("look", "among") if decision[name]), by=", ")
+    rests_on = joined(count_of(decision["groups"], decision["unit"]), declared)
+    verdict = f"verdict: {decision['verdict']}; by {decision['unit']} {span} ({rests_on})"
+    if decision["gate_met"] is None:
+        tells_more = decision["margin"] or not ends
+        return [joined(verdict, tells_more and decision["reason"])]
+    gate = joined(decision["gate"], comparison["must_pass"] and "must pass", by=" and ")
+    unsure = "" if decision["gate_contradicted"] else ", the data cannot tell"
+    outcome = "met" if decision["gate_met"] else f"not met{unsure}: {decision['gate_reason']}"
+    return [verdict, f"gate: {gate}, {outcome}"]
+
+
 # === One scale for drawings ===
 
 
@@ -160,7 +211,7 @@ class TableRow(NamedTuple):
     dots: Sequence[float] = ()
     decides: bool = False  # of an interval
     change: float = 0  # above 0 better, below 0 worse
-    key: Any = None  # a source or (tag, value), whose cases a page opens below it
+    key: Any = None  # a case's id; a source or (tag, value), whose cases a page opens below it
     link: str = ""  # an address
 
 
@@ -226,6 +277,8 @@ def lines_of(block: str | SideBySide) -> list[str]:
 
 
 class Story(NamedTuple):
+    """What a view shows; of a single comparison with its Words, for the page's cases."""
+
     title: str
     subject: str
     verdict: str
@@ -233,6 +286,7 @@ class Story(NamedTuple):
     lead: list[str]
     sections: list[Section]
     edges: Sequence[float] = ()  # margin and gain, which drawings mark: [-margin, margin, gain], zeros left out
+    words: "Words | None" = None
 
     def scale(self, table: Table) -> Scale | None:
         """Return the scale of a table's drawings, None where its rows draw nothing."""
@@ -247,8 +301,9 @@ class Words:
     Names and texts of the comparison stay as they are: a view makes harmless whatever it shows.
     """
 
-    def __init__(self, comparison: dict[str, Any], manifests: Sequence[dict[str, Any]] = ()):
-        self.manifests = manifests  # of the two run records, where they are at hand
+    def __init__(self, comparison: dict[str, Any], pair: Pair | None = None):
+        self.pair, self.manifests = pair, pair.manifests if pair else ()
+        self.recorded = {case.id: case for case in pair.cases} if pair else {}
         self.all: dict[str, Any] = whole(comparison, KEYS)
         self.overall, self.decision = overall, decision = self.all["overall"], self.all["decision"]
         for case in self.all["cases"]:
@@ -257,14 +312,14 @@ class Words:
         # The largest loss first; ties stay in the case file's order.
         self.changed = sorted(self.all["cases"], key=itemgetter("difference"))
         self.low, self.high = map(float, self.all["score_range"] or (0, 1))
-        self.places = shown_places(Fraction(str(self.low)), Fraction(str(self.high)))
+        self.places = places_of(self.all)
         self.by_case = decision["unit"] == "case"
         self.unit = "case" if self.by_case else "source"
         self.units = overall["cases"] if self.by_case else overall["source_groups"]
         self.margin, self.gain = decision["margin"] or 0, decision["min_gain"] or 0
         self.edges = [edge for edge in (-self.margin, self.margin, self.gain) if edge]  # which drawings mark
         self.verdict, self.difference = decision["verdict"] or "undecided", overall["difference"]
-        self.level = percent(decision["level"] or 0.95)
+        self.level = percent(decision["level"] or LEVEL)
         older: Ends = overall["source_sign_flip"]["interval_95"]  # decides in version 1
         self.interval = decision["interval"] if decision["level"] else older
 
@@ -396,12 +451,15 @@ class Words:
                 yield f"Incomplete trials of the {side}: {incomplete['trials']} ({reasons})."
 
     def on_these_cases(self) -> TableRow:
-        these = self.overall["these_cases"]
-        pairs = f"{count_of(these['pairs'], 'pair')} of trials, of which {these['disagree']} differ"
+        these, trials = self.overall["these_cases"], self.all["trials"]
+        pairs = ""
+        if these["pairs"]:
+            recorded = self.overall["cases"] * trials if trials else sum(filter(None, self.all["trial_pairs"].values()))
+            once = ", repeated answers counted once" if these["pairs"] < recorded else ""
+            pairs = f"{count_of(these['pairs'], 'pair')} of trials{once}, of which {these['disagree']} differ"
         reasons = dict.fromkeys([these["reason"], these["interval_reason"]])
         return TableRow(["On these very cases", self.span(these["interval_95"]), digits(these["p_value"])],
-                        joined(pairs if these["pairs"] else "", these["method"], *reasons),
-                        these["interval_95"], self.difference)
+                        joined(pairs, these["method"], *reasons), these["interval_95"], self.difference)
 
     def on_new_ones(self) -> TableRow:
         flip = self.overall["source_sign_flip"]
@@ -433,8 +491,10 @@ class Words:
             yield ("Of {} of trials {both_pass} pass on both sides, {only_baseline} only in the baseline, "
                    "{only_candidate} only in the candidate, {neither} in neither.").format(
                        count_of(sum(pairs.values()), "pair"), **pairs)
-        if not_measured := joined(*dict.fromkeys([self.all["trial_pairs_reason"], moved["reason"]])):
-            yield f"Not all of this is measured: {not_measured}."
+        reasons = {"trial pairs by outcome": self.all["trial_pairs_reason"], "moves by chance": moved["reason"]}
+        for reason in dict.fromkeys(filter(None, reasons.values())):
+            names = " and ".join(name for name in reasons if reasons[name] == reason)
+            yield sentence(f"{names} are not measured: {reason}")
         yield self.changed_cases()
         yield Table("chance", "Cases that moved by so many trials", ["Trials", "#observed", "#expected by chance"], [
             TableRow([f"at least {row['at_least']}", f"{row['observed']}", digits(row["expected"])])
@@ -444,11 +504,14 @@ class Words:
                    "least as much. Where one seed gives the same reply on both sides, chance moves fewer cases.")
 
     def changed_cases(self) -> Table:
+        rows = []
+        for row in self.changed:
+            case, by_chance = self.recorded.get(row["case_id"]), row["by_chance"]
+            note = about(case) if case and case.input is not None else ""
+            cells = [row["case_id"], *self.scores(row), "-" if by_chance is None else digits(by_chance)]
+            rows.append(TableRow(cells, note, change=row["difference"], key=row["case_id"]))
         return Table("cases", "Changed cases, worst first",
-                     ["Case", "~baseline", "~candidate", "#difference", "~by chance"],
-                     [TableRow([case["case_id"], *self.scores(case),
-                                "-" if case["by_chance"] is None else digits(case["by_chance"])],
-                               change=case["difference"]) for case in self.changed])
+                     ["Case", "~baseline", "~candidate", "#difference", "~by chance"], rows)
 
     def slices(self) -> Blocks:
         """Return the slices, worst first; those without an interval behind one line, where there are several."""
@@ -463,11 +526,11 @@ class Words:
         yield Table("slices", "Slices, worst first", [
             "Slice", "~cases", "~sources", "~baseline", "~candidate", "#difference", "#95% interval", "#adjusted p"],
             [row for row in rows if row.ends or not more], more,
-            f"{count_of(len(more), 'slice')} without an interval, which takes 6 {self.unit}s")
+            f"{count_of(len(more), 'slice')} without an interval, which takes {MIN_GROUPS} {self.unit}s")
         method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
         yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of "
                f"them would stand out as much if nothing had changed{method}. The interval is by {self.unit}.")
-        if any(row.cells[1].endswith("*") for row in rows):
+        if any(part["few_cases"] for parts in self.all["slices"].values() for part in parts.values()):
             yield "*: so few cases that a single one can turn the result."
 
     def slice(self, tag: str, value: str, part: dict[str, Any]) -> TableRow:
@@ -477,10 +540,10 @@ class Words:
             notes.append(f"too few {self.unit}s for an interval")
         if part["same_cases_as"]:
             notes.append(f"same cases as {listed(part['same_cases_as'])}")
-        if flip["interval_95"] and (least or 0) > 0.05:
+        if flip["interval_95"] and (least or 0) > 2 * ALPHA:
             notes.append(f"its {count_of(part['source_groups'], self.unit)} cannot give an adjusted p below "
                          f"{digits(least)}")
-        if on_these is not None and (on_these < 0.05 or (least or 1) > 0.05):
+        if on_these is not None and (on_these < 2 * ALPHA or (least or 1) > 2 * ALPHA):
             notes.append(f"on these very cases p is {digits(on_these)}, adjusted for the number of slices")
         cases = f"{part['cases']}*" if part["few_cases"] else f"{part['cases']}"
         sources = "-" if self.by_case else f"{part['source_groups'] or '-'}"
@@ -584,7 +647,7 @@ class Words:
         return Story(
             title=f"{self.side('baseline')} against {self.side('candidate')}", subject=self.subject(),
             verdict=self.verdict, gate=self.gate(), lead=list(self.lead()), edges=self.edges,
-            sections=[(key, heading, list(blocks)) for key, heading, blocks in sections])
+            sections=[(key, heading, list(blocks)) for key, heading, blocks in sections], words=self)
 
 
 # === Several candidates of one baseline ===
@@ -610,7 +673,7 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
             notes.append(f"over {count_of(words.overall['cases'], 'case')}")
         among = words.decision["among"] or 1
         if among < len(candidates):
-            alpha = (words.decision["alpha"] or 0.025) * among / len(candidates)
+            alpha = (words.decision["alpha"] or ALPHA) * among / len(candidates)
             notes.append(f"compared without --among {len(candidates)}, which takes a wider interval, at "
                          f"{percent(1 - 2 * alpha)}")
         cells = [words.side("candidate"), words.verdict, words.signed(words.difference), words.span(words.interval),

@@ -29,6 +29,7 @@ SHOWN_CHARACTERS = 4_000  # of one input or output
 MARKED_WORK = 30_000_000  # pairs of words that difflib may compare, about a second
 LINKED_CASES = 20  # of a source or slice
 LINES = ' class="lines"'  # of a mark around whole lines
+WORD = re.compile(r"\w+")
 
 PAGE, STYLE, SCRIPT = beside("page.html"), beside("page.css"), beside("page.js")
 
@@ -159,8 +160,8 @@ class _Marker:
         """
         if old == new:
             return [_marked(old, new, "")]
-        words = _words_in(f"{old} {new}")
-        for pattern, attribute, shared in ((r"\w+|\s+|.", "", words // 4), (r"[^\n]*\n?", LINES, 1)):
+        half = len(WORD.findall(f"{old} {new}")) // 4  # of the words of one text
+        for pattern, attribute, least in ((r"\w+|\s+|.", "", half), (r"[^\n]*\n?", LINES, 1)):
             before, after = (re.findall(pattern, text, re.DOTALL) for text in (old, new))
             work = len(before) * len(after)
             if work > self.work:
@@ -168,13 +169,10 @@ class _Marker:
             self.work -= work
             matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
             pieces = [("".join(before[a:b]), "".join(after[c:d])) for _, a, b, c, d in matcher.get_opcodes()]
-            if _words_in(" ".join(one for one, other in pieces if one == other)) >= shared:
+            shared = WORD.findall(" ".join(one for one, other in pieces if one == other))
+            if len(shared) >= least:
                 return [_marked(*piece, attribute) for piece in pieces]
         return [_marked(old, new, LINES)]
-
-
-def _words_in(text: str) -> int:
-    return len(re.findall(r"\w+", text))
 
 
 def _marked(old: str, new: str, attribute: str) -> tuple[str, str]:
@@ -378,7 +376,7 @@ def story_html(story: Story) -> str:
             elif isinstance(block, SideBySide):
                 main += _sides(block, marker)
             elif block.key == "cases" and panel:
-                cases = _table(story, panel.table, panel)
+                cases = _table(story, panel.table, panel)  # after it panel knows what does not open
                 main += (f'<p class="legend">{panel.explained()}</p><div id="all-cases" data-n="{len(panel.cases)}">'
                          f"{cases}</div>")
             else:

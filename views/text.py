@@ -203,13 +203,12 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
     for _, heading, blocks in story.sections:
         screen.heading(heading)
         for block in blocks:
-            if not isinstance(block, Table):
+            if isinstance(block, Table):
+                screen.lines += [""] if block.rows and block is not blocks[0] else []
+                screen.table(story, block)
+            else:
                 for number, line in enumerate(lines_of(block)):
                     screen.say(line, "    " if number else "  ")
-                continue
-            if block.rows and block is not blocks[0]:
-                screen.lines.append("")
-            screen.table(story, block)
     text = "".join(f"{line.rstrip()}\n" for line in screen.lines)
     return text if unicode else text.translate(str.maketrans(UNICODE, ASCII))
 

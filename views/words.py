@@ -28,7 +28,7 @@ DRAWN_DOTS = 300  # sources; dots of more cannot be told apart
 SHOWN_SOURCES = 20  # the rest are folded away
 FOLDED_FROM = 4  # slices without an interval that become one line
 FIRST_CHARACTERS = 60  # of a case's input, beside its name
-ALPHA = float(Limits().alpha)  # the one-sided error of a claim where neither look nor among is declared
+ALPHA = float(Limits().alpha)  # one-sided, where neither look nor among is declared; of a two-sided p twice as much
 
 Ends = Sequence[float] | None  # an interval's two ends, None where it is not measured
 
@@ -404,9 +404,8 @@ class Words:
             return ""
         rules = [decision["gate"], *(f"{rule['tag']}={rule['value']} must pass" for rule in self.all["must_pass"])]
         outcome = "met" if decision["gate_met"] else "not met"
-        if outcome == "not met" and decision["gate_contradicted"] is False:
-            outcome = "not met; the data cannot tell"
-        return f"gate {joined(*rules, by=', ')}: {joined(outcome, decision['gate_reason'])}"
+        unsure = "the data cannot tell" if not decision["gate_met"] and decision["gate_contradicted"] is False else ""
+        return f"gate {joined(*rules, by=', ')}: {joined(outcome, unsure, decision['gate_reason'])}"
 
     # --- sentences and tables ---
 

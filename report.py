@@ -75,7 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("comparison", nargs="+", metavar="COMPARISON.json",
                         help="what compare.py wrote; several of one baseline make one sheet")
     parser.add_argument("--runs", nargs=2, metavar=("BASELINE.json", "CANDIDATE.json"),
-                        help="its run records, for the trials on the page")
+                        help="its run records, for inputs, settings and trials")
     parser.add_argument("--cases", metavar="FILE", help="the case set of the run records, needed with them")
     parser.add_argument("--pages", nargs="+", metavar="PAGE.html", help="of several comparisons: the page of each, in "
                         "their order, which the sheet then links to")

@@ -605,8 +605,8 @@ class TruthTest(unittest.TestCase):
     def test_first_words_are_of_one_line_and_bounded(self):
         for given, said in (("a\n\n b\u2028c", '"a b c"'), ("x" * 61, f'"{"x" * 60}..."'), ({"q": "é"}, '"{"q": "é"}"'),
                             ("x" * 60, f'"{"x" * 60}"'), ("", ""), (" \n", ""), (None, ""), (["a", 1], '"["a", 1]"')):
-            self.assertEqual(wording.about(ComparedCase("c", None, (), given)), said)
-        self.assertEqual(wording.about(ComparedCase("c", "s", (), None)), "from s")
+            self.assertEqual(wording.case_note(ComparedCase("c", None, (), given)), said)
+        self.assertEqual(wording.case_note(ComparedCase("c", "s", (), None)), "from s")
 
     def test_a_comparison_of_the_first_version_draws_no_cases_as_sources(self):
         old = {key: value for key, value in sample().items() if key != "sources"} | {"comparison_version": "1"}

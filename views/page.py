@@ -20,7 +20,7 @@ from urllib.parse import quote
 from core.files import TOOL_VERSION, clean
 from core.trials import SIDES, ComparedCase, Trial, kept_text
 from views.words import (
-    Scale, SideBySide, Story, Table, TableRow, Words, about, beside, count_of, joined, sentence, shortened)
+    Scale, SideBySide, Story, Table, TableRow, Words, beside, case_note, count_of, joined, sentence, shortened)
 
 MOST_ROWS = 1_000  # of a table; of more the first and the last are shown
 OPENED_BYTES = 2_000_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -183,7 +183,7 @@ def _marked(old: str, new: str, attribute: str) -> tuple[str, str]:
 
 
 def _sides(both: SideBySide, marker: _Marker) -> str:
-    """Return what both sides say of one thing: removed words struck through, new words underlined."""
+    """Return what both sides say of one thing: what is gone struck through, what is new underlined or a tinted line."""
     pieces = marker.pieces(both.baseline, both.candidate)
     marked = "".join(old if old == new else old + new for old, new in pieces)
     return f'<div class="sides"><span>{_esc(both.name)}</span><pre>{marked}</pre></div>'
@@ -253,8 +253,8 @@ class _Panel:
                 self.members.setdefault(key, []).append(case.id)
 
     def shown(self, rows: Sequence[TableRow]) -> list[TableRow]:
-        """Return the rows of cases that are shown, each with where it comes from and how its input begins."""
-        return [row._replace(note=about(self.cases[row.key])) if row.key in self.cases else row
+        """Return the rows of cases that are shown, with their small print."""
+        return [row._replace(note=case_note(self.cases[row.key])) if row.key in self.cases else row
                 for row in shortened(rows, MOST_ROWS)]
 
     def verdict(self, trial: Trial) -> str:
@@ -376,7 +376,7 @@ def story_html(story: Story) -> str:
             elif isinstance(block, SideBySide):
                 main += _sides(block, marker)
             elif block.key == "cases" and panel:
-                cases = _table(story, panel.table, panel)  # after it panel knows what does not open
+                cases = _table(story, panel.table, panel)  # before explained(), which asks what did not open
                 main += (f'<p class="legend">{panel.explained()}</p><div id="all-cases" data-n="{len(panel.cases)}">'
                          f"{cases}</div>")
             else:

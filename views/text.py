@@ -204,7 +204,8 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
         screen.heading(heading)
         for block in blocks:
             if isinstance(block, Table):
-                screen.lines += [""] if block.rows and block is not blocks[0] else []
+                if block.rows and block is not blocks[0]:
+                    screen.lines.append("")
                 screen.table(story, block)
             else:
                 for number, line in enumerate(lines_of(block)):

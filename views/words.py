@@ -132,11 +132,11 @@ def places_of(comparison: dict[str, Any]) -> int:
     return shown_places(Fraction(str(low)), Fraction(str(high)))  # 0.01 is no binary float
 
 
-def about(case: ComparedCase) -> str:
+def case_note(case: ComparedCase) -> str:
     """Return where a case comes from, and the first words of its input, on one line.
 
-    >>> about(ComparedCase("c1", "refund", (), {"text": "Where is\\nmy money?"})), about(ComparedCase("c1", None, ()))
-    ('from refund: "Where is my money?"', '')
+    >>> case_note(ComparedCase("c1", "refund", (), {"text": "Where is\\nmy money?"}))
+    'from refund: "Where is my money?"'
     """
     words = " ".join((kept_text(case.input) or "").split())
     if len(words) > FIRST_CHARACTERS:
@@ -298,7 +298,8 @@ class Story(NamedTuple):
 class Words:
     """A comparison in words and formatted figures; what is missing or null in it is "not measured".
 
-    Names and texts of the comparison stay as they are: a view makes harmless whatever it shows.
+    With the pair that it was made from also the settings of its runs, and the first words of its cases' inputs. Names
+    and texts of the comparison stay as they are: a view makes harmless whatever it shows.
     """
 
     def __init__(self, comparison: dict[str, Any], pair: Pair | None = None):
@@ -320,8 +321,8 @@ class Words:
         self.edges = [edge for edge in (-self.margin, self.margin, self.gain) if edge]  # which drawings mark
         self.verdict, self.difference = decision["verdict"] or "undecided", overall["difference"]
         self.level = percent(decision["level"] or LEVEL)
-        older: Ends = overall["source_sign_flip"]["interval_95"]  # decides in version 1
-        self.interval = decision["interval"] if decision["level"] else older
+        # In version 1 the sign-flip interval decides.
+        self.interval: Ends = decision["interval"] if decision["level"] else overall["source_sign_flip"]["interval_95"]
 
     # --- figures as text ---
 
@@ -453,8 +454,8 @@ class Words:
         these, trials = self.overall["these_cases"], self.all["trials"]
         pairs = ""
         if these["pairs"]:
-            recorded = self.overall["cases"] * trials if trials else sum(filter(None, self.all["trial_pairs"].values()))
-            once = ", repeated answers counted once" if these["pairs"] < recorded else ""
+            total = self.overall["cases"] * trials if trials else sum(filter(None, self.all["trial_pairs"].values()))
+            once = ", repeated answers counted once" if these["pairs"] < total else ""
             pairs = f"{count_of(these['pairs'], 'pair')} of trials{once}, of which {these['disagree']} differ"
         reasons = dict.fromkeys([these["reason"], these["interval_reason"]])
         return TableRow(["On these very cases", self.span(these["interval_95"]), digits(these["p_value"])],
@@ -506,7 +507,7 @@ class Words:
         rows = []
         for row in self.changed:
             case, by_chance = self.recorded.get(row["case_id"]), row["by_chance"]
-            note = about(case) if case and case.input is not None else ""
+            note = case_note(case) if case and case.input is not None else ""
             cells = [row["case_id"], *self.scores(row), "-" if by_chance is None else digits(by_chance)]
             rows.append(TableRow(cells, note, change=row["difference"], key=row["case_id"]))
         return Table("cases", "Changed cases, worst first",

@@ -235,11 +235,11 @@ class _Panel:
         sides = [side.trials for side in words.pair.sides] if words.pair else []
         self.passes = all(trial.score in (0, 1, None) for side in sides for case in side for trial in case)
         recorded = dict(zip(words.recorded, zip(*sides, strict=True), strict=True))  # the trials of both sides
-        self.cases = {row["case_id"]: ComparedCase(row["case_id"], row["source"], ()) for row in words.changed}
-        changed, excluded = set(self.cases), {row["case_id"] for row in words.all["excluded"]}
-        self.cases |= {case_id: case for case_id, case in words.recorded.items() if case_id not in excluded}
-        same = [TableRow([case_id, "", "", words.signed(0), ""], key=case_id)
-                for case_id in self.cases if case_id not in changed]
+        excluded = {row["case_id"] for row in words.all["excluded"]}
+        compared = {name: case for name, case in words.recorded.items() if name not in excluded}
+        changed = {row["case_id"]: ComparedCase(row["case_id"], row["source"], ()) for row in words.changed}
+        self.cases = changed | compared
+        same = [TableRow([name, "", "", words.signed(0), ""], key=name) for name in compared if name not in changed]
         table = words.changed_cases()
         self.table = table._replace(
             caption="Changed cases", rows=self.shown(table.rows), more=self.shown(same),

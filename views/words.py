@@ -573,10 +573,9 @@ class Words:
         names = {"now": "as recorded", "twice_cases": "twice the cases, no more sources",
                  "twice_trials": "twice the trials", "endless_trials": "unlimited trials",
                  "twice_groups": f"twice the {self.unit}s, each like these"}
-        if self.unit == "case":
-            del names["twice_cases"]
         yield Table("plans", "What would make the interval narrower", ["With", "#half-width"], [
-            TableRow([name, self.plain(half[key])]) for key, name in names.items() if half[key] is not None])
+            TableRow([name, self.plain(half[key])]) for key, name in names.items()
+            if half[key] is not None and not (self.by_case and key == "twice_cases")])
         if plan["half_width"] is not None:
             wanted = [count_of(plan[key], noun) for key, noun in (
                 ("source_groups", "source"), ("cases", "case"), ("trials", "trial")) if plan[key] is not None]

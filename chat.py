@@ -27,7 +27,7 @@ import urllib.parse
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from core.files import RunError, Timed, decode, parse_json, print_stderr
+from core.files import STRICT, RunError, Timed, json_reason, print_stderr, text_of
 from harness import REJECTED, Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
 
 TEMPERATURE = 1
@@ -97,7 +97,8 @@ class Server:
             raise RunError(f"{variable}, or its key, has a letter that no HTTP header carries; correct it")
         self.variable = variable
         self.scheme, login, self.host, self.port, self.path = server_address(address, variable)
-        self.name = f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
+        host = f"[{self.host}]" if ":" in self.host else self.host  # an IPv6 address has colons of its own
+        self.name = f"{host}:{self.port}{self.path}"
         self.headers = {"Content-Type": "application/json"}
         basic = base64.b64encode(login.encode()).decode()
         if key or login:
@@ -152,10 +153,10 @@ class Server:
         value: Any = None
         text, fault = content.decode(errors="replace"), "a reply that is an error, or not whole"
         try:  # read and written again, a secret stands in it as in self.secrets
-            text = json.dumps(parse_json(decode(content, "a reply"), "a reply"), ensure_ascii=False)
-            value = parse_json(self.hidden(text, LONG_SECRET), "a reply")
-        except RunError as error:
-            fault = str(error).rpartition(";")[0]
+            text = json.dumps(STRICT.decode(content.decode(json.detect_encoding(content))), ensure_ascii=False)
+            value = STRICT.decode(self.hidden(text, LONG_SECRET))
+        except (ValueError, RecursionError) as error:
+            fault = f"a reply: {json_reason(error)}"
         shown, header = self.hidden(text)[:300], response.getheader("Retry-After", "")
         pause = float(header) if re.fullmatch("[0-9]{1,9}", header) else None
         if response.status in LATER or response.status in BUSY and (pause is not None or not REFUSED.search(text)):
@@ -212,9 +213,14 @@ class Chat:
         """Take the task, --prompt as (name, text), and options; raise RunError where one does not fit."""
         self.check_answer, self.rejection, self.schema = task.check_answer, task.rejection, self.schema or task.schema
         if prompt:
-            self.use_prompt(*prompt, list(dict.fromkeys(field for case in cases for field in case.input)))
+            in_cases = list(dict.fromkeys(field for case in cases for field in case.input))
+            self.use_prompt(*prompt, in_cases)
+            so = "" if self.fields else "; the prompt names no field, so it is the system message"
             for word in sorted({*re.findall(r"\{(\w+)\}", prompt[1])}.difference(self.fields)):
-                print_stderr(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input, and stays as it is")
+                print_stderr(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input (its fields: "
+                             f"{', '.join(in_cases[:20])}), and stays as it is{so}")
+        elif self.text is None:
+            print_stderr("note: no --prompt, so the model gets the input alone")
         for case in cases:
             missing = [field for field in self.fields if field not in case.input]
             if missing and case.expected != REJECTED:
@@ -241,16 +247,17 @@ class Chat:
     def user_text(self, case_input: Fields) -> str:
         """Return the input as a message; raise the task's rejection where it holds nothing."""
         values = list(case_input.values())
-        if self.rejection is not NoRejection and not any(_text(value).strip() for value in values if value is not None):
+        filled = any(text_of(value).strip() for value in values if value is not None)
+        if self.rejection is not NoRejection and not filled:
             raise self.rejection("the input is blank")
-        return _text(values[0] if len(values) == 1 else case_input)
+        return text_of(values[0] if len(values) == 1 else case_input)
 
     def messages(self, case: Case) -> Messages:
         """Return the messages of a case: the filled template, or the prompt and then the input."""
         text = self.user_text(case.input)
         if self.fields:  # all in one pass, so that nothing in a value is taken for a field
             names = "|".join(map(re.escape, self.fields))
-            text = re.sub(rf"\{{({names})\}}", lambda match: _text(case.input.get(match[1], "")), str(self.text))
+            text = re.sub(rf"\{{({names})\}}", lambda match: text_of(case.input.get(match[1], "")), str(self.text))
         elif self.text is not None:
             return [{"role": "system", "content": self.text}, {"role": "user", "content": text}]
         return [{"role": "user", "content": text}]
@@ -281,9 +288,9 @@ class Chat:
         Raises Incomplete, with metadata, where it holds none.
         """
         try:
-            value, fault = parse_json(content, "the reply"), ""
-        except RunError as error:
-            value, fault = content, str(error).rpartition(";")[0]
+            value, fault = STRICT.decode(content), ""
+        except (ValueError, RecursionError) as error:
+            value, fault = content, f"the reply: {json_reason(error)}"
         blank = not content.strip()
         padded = not fault and content != content.rstrip()  # whole JSON, then blanks up to the limit
         for failed, failure, message in (
@@ -380,8 +387,8 @@ class Ollama(Chat):
         if self.loaded_before is None:  # at the first look: what is loaded then answers nothing here
             self.loaded_before = loaded
         weights = re.findall(r"^(?:FROM|ADAPTER) .*sha256[-:]([0-9a-f]{64})", str(facts.get("modelfile")), re.M)
-        self.facts = {"weights": weights, "template": _sha256(_text(facts.get("template"))),
-                      "parameters": _sha256(_text([facts.get(key) for key in ("parameters", "system", "messages")]))}
+        self.facts = {"weights": weights, "template": _sha256(text_of(facts.get("template"))),
+                      "parameters": _sha256(text_of([facts.get(key) for key in ("parameters", "system", "messages")]))}
         self.model = f"{self.asked}@{digest if self.pinned or not weights else weights[0][:12]}"
         if self.pinned and digest != self.pinned:
             raise RunError(f"{self.server.name} has {self.asked} with digest {digest}, and {self.pinned} is pinned; "
@@ -435,10 +442,6 @@ class OpenAI(Chat):
 
 def _drop_none(fields: Fields) -> Fields:
     return {key: value for key, value in fields.items() if value is not None}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _sha256(text: str) -> str:

@@ -106,8 +106,7 @@ def parse_json(text: str, where: str, decoder: json.JSONDecoder = STRICT) -> Any
     try:
         return decoder.decode(text)
     except (ValueError, RecursionError) as error:
-        reason = json_reason(error) if text.strip() else "not JSON, for it is empty"
-        raise RunError(f"{where}: {reason}; correct the file") from None
+        raise RunError(f"{where}: {json_reason(error)}; correct the file") from None
 
 
 def json_reason(error: Exception) -> str:
@@ -115,9 +114,10 @@ def json_reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
     if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.start} of the line is not UTF-8"
+        return f"byte {error.start} is not {error.encoding}"
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON at line {error.lineno} column {error.colno} ({error.msg})"
+        place = f"at line {error.lineno} column {error.colno} ({error.msg})"
+        return f"not JSON {place}" if error.doc.strip() else "not JSON, for it is empty"
     # Of _object or _finite above, or of int(), which takes no more than 4,300 digits.
     return "a whole number of thousands of digits" if str(error).startswith("Exceeds") else str(error)
 
@@ -471,6 +471,11 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
 # === Command-line behaviour ===
 
 
+def text_of(value: object) -> str:
+    """Return a text as it is, another value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def clean(value: object, keep: str = "") -> str:
     """Return a value, JSON if it is no text, with whatever steers a screen or hides on it spelled out as an escape.
 
@@ -479,7 +484,7 @@ def clean(value: object, keep: str = "") -> str:
     >>> clean("a\\tb\\u202ec")
     'a\\\\tb\\\\u202ec'
     """
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = text_of(value)
     if text.isprintable():
         return text
     keep += "\u200c\u200d"

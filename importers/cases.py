@@ -23,9 +23,8 @@ from collections.abc import Callable
 from typing import Any
 
 import answer_task
-from core.files import STRICT, RunError, parse_json
+from core.files import STRICT, RunError, parse_json, text_of
 from harness import SPLITS
-from importers.rows import text_of
 from importers.tables import read_table, what_else
 
 VERBS, WHAT = ("cases",), "a table with a row a case into a case set"

@@ -17,11 +17,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from core.files import MOST_BYTES, NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, parse_json
+from core.files import MOST_BYTES, NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, parse_json, text_of
 from core.texts import LENIENT, Json, head
 from core.trials import kept_text
 from importers.rows import (
-    Rows, Sample, amount, choose, first_words, items, opened_log, pick, score_of, table, text_of, versioned)
+    Rows, Sample, amount, choose, first_words, items, opened_log, pick, score_of, table, versioned)
 from importers.unzstd import decompress
 
 VERBS, WHAT = ("inspect",), "logs of Inspect, .eval or .json"

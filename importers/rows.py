@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from core.files import STAGES, RunError, clean, json_line, print_stderr, refusal
+from core.files import STAGES, RunError, clean, json_line, print_stderr, refusal, text_of
 from core.kinds import describe
 from core.texts import head, opened
 from core.trial_logs import check_row
@@ -273,10 +273,6 @@ def pick(fields: Any, path: str | None, absent: Any = None) -> Any:
     if path in fields or name not in fields or not rest:
         return fields.get(path, absent)
     return pick(fields[name], rest, absent)
-
-
-def text_of(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def shown(asked: Any) -> str | None:

@@ -16,11 +16,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
-from core.files import STRICT, RunError, read_bytes, refusal
+from core.files import STRICT, RunError, read_bytes, refusal, text_of
 from core.kinds import HEAD, describe
 from core.texts import Json, head, opened
 from core.trials import MEASURES, listed
-from importers.rows import Rows, Sample, amount, pick, score_of, text_of
+from importers.rows import Rows, Sample, amount, pick, score_of
 
 VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
 EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct > trials.jsonl"

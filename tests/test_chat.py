@@ -139,7 +139,17 @@ class PromptTest(ChatTest):
 
     def test_braces_that_are_no_field_are_reported(self):
         self.contents("{text} {txet}", {"text": "a"})
-        self.told.assert_called_once_with("note: prompt p: {txet} is no field of the input, and stays as it is")
+        self.told.assert_called_once_with("note: prompt p: {txet} is no field of the input (its fields: text), and "
+                                          "stays as it is")
+
+    def test_a_prompt_that_names_no_field_is_told_to_be_the_system_message(self):
+        self.contents('{text}: reply {"label": ...}', {"review": "a", "id": 1})
+        self.told.assert_called_once_with("note: prompt p: {text} is no field of the input (its fields: review, id), "
+                                          "and stays as it is; the prompt names no field, so it is the system message")
+
+    def test_no_prompt_is_told(self):
+        self.system()
+        self.told.assert_called_once_with("note: no --prompt, so the model gets the input alone")
 
     def test_a_case_without_the_field_is_refused_by_name(self):
         said = self.raised(RunError, lambda: self.system(prompt=("p", "{text} {n}"),

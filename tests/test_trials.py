@@ -434,7 +434,7 @@ class BytesTest(LogTest):
             text = self.refused(data)
             self.assertIn("whole rows: 0); repair the file, ", text)
             self.assertTrue(text.endswith("or make rows of JSON over several lines with convert.py table"), text)
-        self.assertTrue(self.refused(b"\x89PNG").startswith("a.jsonl:1: byte 0 of the line is not UTF-8 (broken"))
+        self.assertTrue(self.refused(b"\x89PNG").startswith("a.jsonl:1: byte 0 is not utf-8 (broken"))
 
     def test_row_that_breaks_a_rule_is_no_broken_line(self):
         self.assertIn("a.jsonl:3: ", self.refused([*both(), line("c1", score=2)], skip_broken=True))

@@ -43,7 +43,7 @@ from typing import Any
 
 from core.files import STRICT, Appender, RunError, Timed, command_parser, decode, json_line, print_stderr, run_command
 from core.texts import Json
-from core.trial_logs import UNEXPLAINED, Known, Row, RowTwice, check_row, read_lines, score_bound
+from core.trial_logs import Known, Row, RowTwice, check_row, error_words, read_lines, score_bound
 from core.trials import Score
 
 METHODS = {"/trials": "POST", "/health": "GET", "/stats": "GET"}
@@ -71,7 +71,7 @@ def parse_body(body: bytes, score_range: tuple[Score, Score], ignore_input: bool
     while text.next():
         where, value = text.where(), text.value()
         row = check_row(value, where, score_range)
-        if row.trial.reason == UNEXPLAINED:
+        if row.trial.score is None and not error_words(value):
             raise RunError(f"{where}: the score is null and there is no error; send the error beside it")
         earlier.add(row.config, row, where, where)
         posted.append((row, json_line({"task_id": 0, **dict(sorted(value.items()))}), where))  # as all begin

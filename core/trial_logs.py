@@ -93,7 +93,7 @@ def _row(row: object, score_range: ScoreRange) -> Row:
     numbered = type(row.get("task_id")) is int
     task_id = str(row["task_id"]) if numbered else _name(row, "task_id")
     config = _name(row, "config")
-    reason = _reason(row.get("error"))
+    reason = error_words(row)
     score = None if reason else _score(row.get("score", "missing"), score_range)
     measures = Measures(*[_measure(row.get(name), name) for name in MEASURES])
     facts = {"cluster": _text(row.get("cluster"), "cluster").strip(), "tags": _tags(row.get("tags")),
@@ -130,8 +130,9 @@ def _text(value: object, what: str) -> str:
     return json.dumps(value)
 
 
-def _reason(error: object) -> str | None:
+def error_words(row: Fields) -> str | None:
     """Return the first words of a row's error; None where null, false, blank or empty says that there was none."""
+    error = row.get("error")
     if not error:
         return None
     if isinstance(error, dict):
@@ -330,6 +331,7 @@ class _Rows:
         self.trials: dict[str, dict[str, list[Trial]]] = {side: {} for side in SIDES}  # by side and case id
         self.logs: dict[str, list[dict[str, str]]] = {side: [] for side in SIDES}
         self.configs = set[str]()  # of all files
+        self.empty: list[str] = []  # files without a row
         self.broken: list[tuple[str, str]] = []
         self.whole = 0  # lines that could be read
 
@@ -354,6 +356,8 @@ class _Rows:
             self.trials[side].setdefault(row.id, []).append(row.trial)
         if kind == "a table" and not configs:  # with a row, the first line is but broken
             raise refusal(path, "a plain trial log", data=data)
+        if not configs:
+            self.empty.append(path)
         self.configs |= configs
         sha256 = hashlib.sha256(packed).hexdigest()
         for config in configs & sides.keys():
@@ -361,9 +365,12 @@ class _Rows:
 
     def side(self, side: str, config: str, cases: Sequence[ComparedCase]) -> Side:
         """Return what was read of a side; raise RunError where that is nothing."""
+        if not self.trials[side] and self.empty:
+            raise RunError(f"no row of the {side} {config!r:.60}: {listed(self.empty)} has no rows, as where convert.py "
+                           "refused its input; give a file that has some")
         if not self.trials[side]:
             raise RunError(f"no row of the {side} {config!r:.60} in its files; give the one with it as --trials {side}="
-                           f"FILE, or name one of these configs: {listed(sorted(self.configs), 20) or 'none'}")
+                           f"FILE, or name one of these configs: {listed(sorted(self.configs), 20)}")
         trials = [sorted(self.trials[side].get(case.id, []), key=lambda trial: seed_order(trial.seed))
                   for case in cases]
         return Side(dict.fromkeys(SYSTEM_FIELDS) | {"name": config, "mode": "recorded"}, trials, self.logs[side])
@@ -388,10 +395,13 @@ class _Rows:
         """Return pairs of ids, and of inputs of cases that one side lacks, which look the same."""
         baseline, candidate = (self.trials[side].keys() for side in SIDES)
         inputs = {self.known.fact(case_id, "input") or "" for case_id in baseline ^ candidate}
-        by_looks = sorted((number, _looks(text), text) for number, texts in enumerate((baseline | candidate, inputs))
-                          for text in texts)
-        return [" and ".join(_told_apart(text, next_text)) for (*looks, text), (*next_looks, next_text)
-                in itertools.pairwise(by_looks) if looks == next_looks]
+        pairs = []
+        for texts in (baseline | candidate, inputs):
+            by_looks = sorted((_looks(text), text) for text in texts)
+            for (looks, text), (next_looks, next_text) in itertools.pairwise(by_looks):
+                if looks == next_looks:
+                    pairs.append(" and ".join(_told_apart(text, next_text)))
+        return pairs
 
 
 def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, candidate: str,
@@ -419,7 +429,7 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
              for case_id in sorted(case_ids)]
     sides = [rows.side(side, config, cases) for side, config in configs.items()]
     # There is no case file: its name is that of the logs, its identity that of what they say of the cases.
-    identity = json.dumps([case[:3] for case in cases], separators=(",", ":")).encode()
+    identity = json.dumps([(case.id, case.source, case.tags) for case in cases], separators=(",", ":")).encode()
     case_set = {"name": " + ".join(dict.fromkeys(os.path.basename(path) for _, path in paths)),
                 "sha256": hashlib.sha256(identity).hexdigest()}
     return Pair(cases, sides[0], sides[1], how.score_range, case_set, rows.notes() + seed_note(sides))

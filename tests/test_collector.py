@@ -51,6 +51,15 @@ class CollectorTest(unittest.TestCase):
             file.write(data)
 
 
+class BodyTest(unittest.TestCase):
+    def test_a_null_score_has_its_error_whatever_its_words(self):
+        for words in ("null score without an error", "503", {"type": "Timeout"}):
+            self.assertEqual(len(collector.parse_body(ndjson(row(score=None, error=words)).encode(), (0, 1))), 1)
+        for none in ({}, {"error": None}, {"error": " "}, {"error": False}):
+            with self.assertRaisesRegex(RunError, "body:1: the score is null and there is no error; send the error"):
+                collector.parse_body(ndjson(row(score=None, **none)).encode(), (0, 1))
+
+
 class ServerTest(CollectorTest):
     """Each test may start collectors of its own on a free port: in this process, or where that matters as a process."""
 

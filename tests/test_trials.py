@@ -342,7 +342,8 @@ class RowsTest(LogTest):
         self.assertEqual(self.refused(both(), candidate="b"),
                          "no row of the candidate 'b' in its files; give the one with it as --trials candidate=FILE, "
                          "or name one of these configs: A, B")
-        self.assertIn("these configs: none", self.refused([""]))
+        self.assertEqual(self.refused([""]), "no row of the baseline 'A': a.jsonl has no rows, as where convert.py "
+                         "refused its input; give a file that has some")
         self.assertIn("\\n", self.refused([line(config="x\ny")]))
 
     def test_file_of_one_side_serves_that_side_alone(self):

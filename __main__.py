@@ -9,9 +9,6 @@ The first argument names a file of this folder without its .py; the others are t
 import importlib
 import sys
 
-if sys.version_info < (3, 11):
-    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
-
 from core import files
 
 COMMANDS = ("compare", "report", "convert", "harness", "bench", "collector", "plan")

@@ -18,8 +18,6 @@ line, nothing written), 2 bad usage, 3 the data contradict the gate, 4 they cann
 import os
 import sys
 
-if sys.version_info < (3, 11):
-    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse

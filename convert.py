@@ -17,8 +17,6 @@ bad usage, 130 interrupted.
 import os
 import sys
 
-if sys.version_info < (3, 11):
-    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse

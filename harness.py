@@ -17,12 +17,11 @@ A trial goes: case -> system.respond -> outcome (attempt) -> log line (bench.py)
 import os
 import sys
 
-if sys.version_info < (3, 11):
-    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
 import copy
+import datetime
 import hashlib
 import importlib.machinery
 import itertools
@@ -32,7 +31,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from core.files import (
@@ -648,7 +646,7 @@ def temperature(manifest: Header) -> Any:
 
 def utc(seconds: float) -> str:
     """Return seconds since 1970 as UTC ISO 8601 text, to the millisecond."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _title(run: Header) -> str:

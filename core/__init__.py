@@ -1,0 +1,6 @@
+"""The machinery of the commands. Each imports it before anything that an older Python lacks."""
+
+import sys
+
+if sys.version_info < (3, 11):
+    sys.exit(f"error: this is Python {sys.version.split()[0]}; run it with Python 3.11 or later")

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any
 
 States = list[tuple[int, int, int]]  # by state: symbol, bits to read, what they are added to
-Codes = list[tuple[int, int]]  # by the bits that lie ahead, as many as the longest code has: symbol, bits of its code
+Codes = dict[str, tuple[int, int]]  # by the bits ahead, as many as the longest code has: symbol, bits of its code
 
 # The extra bits of each code of a length, and where it begins: where the range of the code before it ends.
 LENGTH_BITS = [0] * 16 + [1] * 4 + [2, 2, 3, 3, 4, *range(6, 17)]
@@ -31,7 +31,8 @@ def decompress(data: bytes, size: int) -> bytes:
         magic, head = source.read(32), source.read(8)
         if magic != 0xFD2FB528 or head & 11:
             raise ValueError("no Zstandard frame, or one with a dictionary")
-        source.take((1, 2, 4, 8)[head >> 6] + (head > 63 and not head & 32))  # sizes of content and window: not needed
+        single = head >> 5 & 1  # segment: then there is no size of a window, and always one of the content
+        source.take(1 - single + (single, 2, 4, 8)[head >> 6])  # neither is needed
         last = 0
         state: dict[str, Any] = {"offsets": [1, 4, 8]}  # what a block hands on to the next
         while not last:
@@ -73,20 +74,15 @@ class Source:
 
 
 class Bits:
-    """A number whose bits are read from the highest on, below the 1 that it begins with; 64 zeros follow the last."""
+    """The bits of a number as text, from the highest on, below the 1 that it begins with; 64 zeros follow the last."""
 
     def __init__(self, data: bytes):
-        self.value = int.from_bytes(bytes(8) + data, "little")
-        self.left = self.value.bit_length() - 1
+        self.text, self.at = f"{int.from_bytes(data, 'little'):b}"[1:] + 64 * "0", 0
 
     def read(self, count: int) -> int:
-        """Return the next bits as a number; raise ValueError beyond the zeros."""
-        self.left -= count
-        return self.value >> self.left & (1 << count) - 1
-
-    def drop_read(self) -> None:
-        """Drop the bits that were read, from time to time: a shorter number is shifted faster."""
-        self.value &= (1 << self.left) - 1
+        """Return the number of the next bits."""
+        self.at += count
+        return int(self.text[self.at - count:self.at] or "0", 2)
 
 
 def fse_table(shares: Sequence[int]) -> States:
@@ -145,7 +141,7 @@ def read_huffman(source: Source) -> Codes:
         packed, weights = Source(source.take(size)), []
         states, bits = read_fse(packed, 6), Bits(packed.rest())
         state, other = bits.read(accuracy(states)), bits.read(accuracy(states))
-        while bits.left >= 64 and len(weights) < 255:  # two states alternate
+        while bits.at <= len(bits.text) - 64 and len(weights) < 255:  # two states alternate
             symbol, more, base = states[state]
             weights.append(symbol)
             state, other = other, base + bits.read(more)
@@ -158,20 +154,16 @@ def read_huffman(source: Source) -> Codes:
     codes = []
     for symbol in sorted(range(len(weights)), key=weights.__getitem__):
         codes += [(symbol, width + 1 - weights[symbol])] * (1 << weights[symbol] >> 1)
-    return codes
+    return {f"{ahead:0{width}b}": code for ahead, code in enumerate(codes)}
 
 
 def huffman_symbols(data: bytes, codes: Codes, count: int) -> bytes:
-    bits, out = Bits(data), bytearray()
-    width, mask = accuracy(codes), len(codes) - 1
+    text, at, out = Bits(data).text, 0, bytearray()
+    width = accuracy(codes)
     while len(out) < count:
-        bits.drop_read()
-        value, left = bits.value, bits.left
-        for _ in range(min(256, count - len(out))):
-            symbol, used = codes[value >> left - width & mask]
-            left -= used
-            out.append(symbol)
-        bits.left = left
+        symbol, used = codes[text[at:at + width]]
+        at += used
+        out.append(symbol)
     return bytes(out)
 
 
@@ -216,9 +208,7 @@ def copy_sequences(bits: Bits, count: int, literals: bytes, out: bytearray, stat
     lengths, offsets, matches = (state[name] for name in TABLES)
     l_state, o_state, m_state = (bits.read(accuracy(table)) for table in (lengths, offsets, matches))
     used, limit, last = 0, len(out) + LONGEST_BLOCK, state["offsets"]
-    for done in range(count):
-        if done % 64 == 0:
-            bits.drop_read()
+    for _ in range(count):
         (l_code, l_bits, l_base), (m_code, m_bits, m_base) = lengths[l_state], matches[m_state]
         o_code, o_bits, o_base = offsets[o_state]
         offset = (1 << o_code) + bits.read(o_code)

@@ -21,7 +21,7 @@ from core.files import MOST_BYTES, NULL, TABLE, TEXT, WHOLE, RunError, check_fie
 from core.texts import LENIENT, Json, head
 from core.trials import kept_text
 from importers.rows import (
-    Rows, Sample, amount, choose, first_words, items, opened_log, pick, score_of, table, versioned)
+    Rows, Sample, choose, first_words, items, opened_log, pick, score_of, table, total, versioned)
 from importers.unzstd import decompress
 
 VERBS, WHAT = ("inspect",), "logs of Inspect, .eval or .json"
@@ -64,7 +64,7 @@ class EvalLog:
     def check(self) -> None:
         """Raise RunError where samples are missing, or where it is not known which score is meant."""
         where, scorer, status = self.where, self.args.scorer, self.header.get("status")
-        planned = amount(pick(self.header, "results.total_samples")) or 0
+        planned = total(pick(self.header, "results.total_samples")) or 0
         if not self.count and pick(self.spec, "config.log_samples") is False:
             raise RunError(f"{where} holds no samples: log_samples was off; run it again with them")
         if self.count < planned or status != "success":
@@ -74,9 +74,9 @@ class EvalLog:
             self.rows.notes[state] = 0
         kinds = self.kinds.get(scorer, set()) if scorer else set[str]().union(*self.kinds.values())
         numbers = [name for name in self.kinds if "numbers" in self.kinds[name]]
-        # Which words a score holds, and how to make numbers of them, is said with the rows.
-        several = numbers[1:] and not scorer
-        if several or "text" not in kinds and (scorer or not numbers and kinds - {"nothing"}):
+        words = "text" in kinds  # which they are, and how to make numbers of them, is said with the rows
+        nothing = not scorer and kinds <= {"nothing"}
+        if numbers and not scorer or not (words or nothing):
             others = [f"; {name} holds {' and '.join(sorted(self.kinds[name]))}" for name in self.kinds
                       if name not in numbers]
             choose("scorer", scorer, numbers, where, "".join(others))
@@ -149,11 +149,11 @@ class EvalLog:
             self.rows.notes[f"not counted, since it is not the system's: tokens and cost of {name}"] += 1
 
         def spent(what: str) -> float | None:
-            total = amount(*(pick(item, what) for item in own.values()))
-            return total and max(0, total - (amount(*(pick(item, what) for item in graders)) or 0))
+            of_model, of_graders = (total(*(pick(item, what) for item in part)) for part in (own.values(), graders))
+            return of_model and max(0, of_model - (of_graders or 0))
 
         return {"cost_usd": spent("total_cost"),
-                "latency_s": amount(sample.get("working_time", sample.get("total_time"))),
+                "latency_s": total(sample.get("working_time", sample.get("total_time"))),
                 "tokens": spent("total_tokens")}
 
 

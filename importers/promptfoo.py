@@ -11,11 +11,11 @@ import argparse
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.files import TABLE, WHOLE, RunError, check_fields
 from core.texts import Json
-from importers.rows import Rows, Sample, amount, choose, digest, items, label, opened_log, pick, table, versioned
+from importers.rows import Rows, Sample, choose, digest, items, label, opened_log, pick, table, total, versioned
 
 VERBS, WHAT = ("promptfoo",), "results of promptfoo, JSON or JSONL"
 EXAMPLE = "before=old.json after=new.json > trials.jsonl"
@@ -25,8 +25,15 @@ VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and prompts
 ERROR = 2  # `failureReason`: 0 none, 1 an assertion failed, 2 an error
 NEEDED = {"testIdx": WHOLE, "promptIdx": WHOLE, "testCase": TABLE, "prompt": TABLE, "provider": TABLE}
 CONTENT = ("vars", "assert", "threshold", "description", "metadata")  # of a test
-# The name of its prompt, and its trial as far as it is known: scores by name, testIdx and promptIdx as its place.
-Result = tuple[str, Sample]
+
+
+class Result(NamedTuple):
+    """What a row needs of a result, until all are read."""
+
+    order: tuple[int, int]  # testIdx and promptIdx
+    prompt: str  # its name
+    scores: dict[str, Any]  # by name
+    sample: Sample  # without score, seed, place and time
 
 
 def options(option: Callable[..., Any]) -> None:
@@ -35,23 +42,23 @@ def options(option: Callable[..., Any]) -> None:
 
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
     results, about = read_results(path, rows)
-    results.sort(key=lambda result: result[1].place)
-    metric = choose("metric", args.metric, {name for _, sample in results for name in sample.score}, path)
-    several_prompts = len({prompt for prompt, _ in results}) > 1
+    results.sort(key=lambda result: result.order)
+    metric = choose("metric", args.metric, {name for result in results for name in result.scores}, path)
+    several_prompts = len({result.prompt for result in results}) > 1
     # Each repeat of a test has another testIdx, and only its content says that it is the same test. Where the file
     # does not say how often tests were repeated, it is as often as explains how often each content is there.
-    contents = [(sample.content, sample.place[1], sample.config) for _, sample in results]
+    contents = [(sample.content, order[1], sample.config) for order, _, _, sample in results]
     stated = about.get("repeat")
     repeats = stated if type(stated) is int and stated > 0 else math.gcd(*Counter(contents).values())
     seen = Counter[Any]()
-    for content, (prompt, sample) in zip(contents, results, strict=True):
+    for content, (_, prompt, scores, sample) in zip(contents, results, strict=True):
         place, repeat = divmod(seen[content], repeats)
         seen[content] += 1
         if repeat and repeats != stated:
             rows.notes["tests that are alike in all are counted as repeats of one"] += 1
         yield sample._replace(
             config=f"{sample.config} {prompt}" if several_prompts else sample.config, place=(sample.content, place),
-            seed=repeat + 1, score=sample.score.get(metric), ts=about.get("timestamp"))
+            seed=repeat + 1, score=scores.get(metric), ts=about.get("timestamp"))
 
 
 def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
@@ -63,9 +70,9 @@ def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
             for keys, value in text.whole() if kind != KIND else text.pieces(INSIDE):
                 if keys in ((), ("results", "results")):
                     check_fields(value, NEEDED, f"{where}: result {len(results) + 1}")
-                    result = _, sample = result_of(value, where, rows)
-                    if results.setdefault((sample.place, sample.config), result) is not result:
-                        raise RunError(f"{sample.where}: twice of {sample.config!r}; remove one")
+                    result = result_of(value, where, rows)
+                    if results.setdefault((result.order, result.sample.config), result) is not result:
+                        raise RunError(f"{result.sample.where}: twice of {result.sample.config!r}; remove one")
                 elif keys == ("results", "version"):
                     where = versioned(path, value, VERSIONS, rows)
                 elif keys == ("results", "timestamp"):
@@ -90,23 +97,23 @@ def result_of(row: dict[str, Any], where: str, rows: Rows) -> Result:
     error, reason = None, row.get("failureReason")  # `error` also says why an answer failed
     if reason == ERROR or reason is None and row.get("error") and not row.get("gradingResult"):
         error = row.get("error") or "error"
-    latency_ms, cost_usd = amount(None if error else row.get("latencyMs")), amount(pick(row, "response.cost"))
+    latency_ms, cost_usd = total(None if error else row.get("latencyMs")), total(pick(row, "response.cost"))
     if pick(row, "response.cached"):
         rows.notes["answered from promptfoo's cache: no cost and latency"] += 1
         latency_ms = cost_usd = None
     if not test.get("assert"):
         rows.notes["of a test without assertions, which always passes"] += 1
-    if amount(pick(row, "gradingResult.tokensUsed.total")):
+    if total(pick(row, "gradingResult.tokensUsed.total")):
         rows.notes["not counted, since it is not the system's: tokens and cost of graders"] += 1
     prompt = str(row["prompt"].get("label") or row["prompt"].get("raw"))
     short = label(prompt)  # a prompt without a label is labelled with all its text
-    return prompt if short == prompt else f"{short} {digest(prompt)[:8]}", Sample(
-        where=f"{where}: testIdx {order[0]}, promptIdx {order[1]}", place=order, error=error,
-        score={**table(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")},
+    scores = {**table(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")}
+    return Result(order, prompt if short == prompt else f"{short} {digest(prompt)[:8]}", scores, Sample(
+        where=f"{where}: testIdx {order[0]}, promptIdx {order[1]}", score=None, error=error,
         config=str(row["provider"].get("label") or row["provider"].get("id")),
         asked=variables or test.get("description"), graded=[test.get("assert"), test.get("threshold")],
         content=digest(*map(test.get, CONTENT)),
         fields={"testIdx": order[0], "description": test.get("description"), **variables, **metadata},
         usual=metadata, output=pick(row, "response.output"), explanation=explanation_of(row),
-        measures={"cost_usd": cost_usd, "tokens": amount(pick(row, "response.tokenUsage.total")),
-                  "latency_s": None if latency_ms is None else latency_ms / 1000})
+        measures={"cost_usd": cost_usd, "tokens": total(pick(row, "response.tokenUsage.total")),
+                  "latency_s": None if latency_ms is None else latency_ms / 1000}))

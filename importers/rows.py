@@ -43,6 +43,16 @@ class Key(NamedTuple):
     number: int = 0  # of those before it in their file that are alike in all
 
 
+class Held(NamedTuple):
+    """A trial whose row is in the file."""
+
+    config: str
+    case: Key
+    seed: int | str | None
+    where: str
+    scored: bool
+
+
 Tags = dict[str, list[Any]]  # by field
 # Of trials that ask the same: the content of each place and its number, and how many places have it.
 Twins = tuple[dict[Any, tuple[str, int]], Counter[str]]
@@ -81,13 +91,12 @@ class Rows:
         self.wanted = dict.fromkeys(filter(None, [*(args.tag or ()), args.cluster]), False)
         self.optional: str | None = None  # of these, one that may be nowhere
         self._config: str | None = None  # that a file is named by
-        self._trials: list[tuple[str, Key, int | str | None, str]] = []  # config, case, seed, where it is
+        self._trials: list[Held] = []
         self._cases: dict[Key, tuple[Key, Tags]] = {}  # one and the same key, and its tags
         self._twins: dict[tuple[str, str], Twins] = {}  # by config and what they ask, of one file
         self._unlike: set[tuple[str, str]] = set()  # what is asked twice in a file, and not alike in all
         self._no_slices: dict[str, None] = {}  # fields that are no tags
         self._fields: set[str] = set()  # of all trials
-        self._scored = 0  # trials
         self._no_scores: Counter[str] = Counter()  # words
 
     def begin(self, config: str | None) -> None:
@@ -109,9 +118,7 @@ class Rows:
         own = self._field(args.id, sample) if args.id else sample.case
         cluster, identity = pick(sample.fields, args.cluster), (sample.asked, sample.graded)
         score, error = (None, sample.error) if sample.error else score_of(sample.score, self.words)
-        if score is not None:
-            self._scored += 1
-        elif not sample.error and isinstance(sample.score, str):
+        if score is None and not sample.error and isinstance(sample.score, str):
             self._no_scores[sample.score[:LABEL]] += 1
         row = {"seed": seed, "config": config, "score": score, "error": first_words(error) if error else None,
                "cluster": None if cluster is None else text_of(cluster), **sample.measures,
@@ -128,12 +135,14 @@ class Rows:
         self.file.write(json_line(row))
         case = self._case(own, config, sample)
         case, tags = self._cases.setdefault(case, (case, {}))
-        self._trials.append((config, case, checked.trial.seed, where))
+        self._trials.append(Held(config, case, checked.trial.seed, where, score is not None))
         self._take_tags(tags, sample)
         STAGES.tell()
 
     def _field(self, name: str, sample: Sample) -> str | int:
-        value = pick(sample.fields, name)
+        value = pick(sample.fields, name, sample)
+        if value is sample:
+            raise RunError(f"{sample.where}: {no_field(name, sample.fields)}")
         if isinstance(value, (dict, list, type(None))) or not str(value).strip():
             raise RunError(f"{sample.where}: field {name!r} is {value!r:.60} and names nothing; fill it in, or choose "
                            f"one of: {listed(sample.fields, 20) or 'none'}")
@@ -185,29 +194,31 @@ class Rows:
         if self._no_scores:
             words = listed(map(repr, self._no_scores), 20)
             note = f"words that are no scores: {words}; --map WORD=NUMBER makes one a score"
-            if not self._scored:
+            if not any(trial.scored for trial in self._trials):
                 raise RunError(note)
             self.notes[note] = self._no_scores.total()
         several_tasks = len({case.task for case in self._cases if case.task}) > 1
         names = self._names(several_tasks)
         self._refuse_twice(names)
-        tails = self._tails(names, several_tasks)
+        tags = self._tags(names, several_tasks)
         self.file.seek(0)
-        for (_, case, _, _), row in zip(self._trials, self.file, strict=True):
-            name = names[case]
-            sys.stdout.write(f'{{"task_id": {json.dumps(name)}, {row[1:-2]}{tails[name]}}}\n')
+        for trial, line in zip(self._trials, self.file, strict=True):
+            name = names[trial.case]
+            sys.stdout.write(json_line({"task_id": name, **json.loads(line), **tags[name]}))
         sys.stdout.flush()
         for text, count in self.notes.items():
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")
         if self._no_slices:
             print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters, differ "
                          f"within a case, or hardly repeat (then --tag NAME makes one): {listed(self._no_slices, 20)}")
-        for config, count in Counter(config for config, *_ in self._trials).items():
-            print_stderr(f"note: trials of config {config!r}: {count}")
+        unscored = Counter(trial.config for trial in self._trials if not trial.scored)
+        for config, count in Counter(trial.config for trial in self._trials).items():
+            lack = f", of which {unscored[config]} {'has' if unscored[config] == 1 else 'have'} no score"
+            print_stderr(f"note: trials of config {config!r}: {count}{lack if unscored[config] else ''}")
 
     def _refuse_twice(self, names: Mapping[Key, int | str]) -> None:
         places: dict[tuple[str, int | str, int | str | None], str] = {}
-        for config, case, seed, where in self._trials:
+        for config, case, seed, where, _ in self._trials:
             first = places.setdefault((config, names[case], seed), where)
             if first is not where:
                 raise RunError(f"{where}: this trial of {config!r} is also in {first}; give each log once, number the "
@@ -233,8 +244,8 @@ class Rows:
             self.notes[f"cases that ask the same as another, told apart by other things or by number: {twins}"] = 0
         return names
 
-    def _tails(self, names: Mapping[Key, int | str], several_tasks: bool) -> dict[int | str, str]:
-        """Return how the rows of each case end: with tags that all its trials share, and whose values repeat."""
+    def _tags(self, names: Mapping[Key, int | str], several_tasks: bool) -> dict[int | str, dict[str, Any]]:
+        """Return {"tags": ...} of each case, {} without: tags that all its trials share, and whose values repeat."""
         by_task = several_tasks and self.args.tag is None and self.args.cluster != "task"
         tags_of: dict[int | str, Tags] = {}
         for case, tags in self._cases.values():
@@ -245,12 +256,9 @@ class Rows:
             for field in dict.fromkeys(field for tags in tags_of.values() for field in tags):
                 if not repeats([set(map(str, tags[field])) for tags in tags_of.values() if field in tags]):
                     self._no_slices[field] = None
-        tails = {}
-        for name, tags in tags_of.items():
-            slices = {field: values if len(values) > 1 else values[0]
-                      for field, values in tags.items() if field not in self._no_slices}
-            tails[name] = f', "tags": {json.dumps(slices)}' if slices else ""
-        return tails
+        slices = {name: {field: values if len(values) > 1 else values[0] for field, values in tags.items()
+                         if field not in self._no_slices} for name, tags in tags_of.items()}
+        return {name: {"tags": of_case} if of_case else {} for name, of_case in slices.items()}
 
 
 def fits_tag(value: Any) -> bool:
@@ -273,6 +281,10 @@ def pick(fields: Any, path: str | None, absent: Any = None) -> Any:
     if path in fields or name not in fields or not rest:
         return fields.get(path, absent)
     return pick(fields[name], rest, absent)
+
+
+def no_field(name: str, fields: Iterable[str], what: str = "field") -> str:
+    return f"no {what} {name!r}; there are: {listed(fields, 40) or 'none'}"
 
 
 def shown(asked: Any) -> str | None:
@@ -319,7 +331,7 @@ def score_of(value: Any, words: Mapping[str, float]) -> tuple[float | None, str 
     return None, f"not scored: {'no value' if value is None else repr(value)[:60]}"
 
 
-def amount(*values: Any) -> float | None:
+def total(*values: Any) -> float | None:
     """Return a cost, a time or a count, summed over the values that can be one; None where none can."""
     amounts = [value for value in values if type(value) in (int, float) and 0 <= value < 1e300]
     return sum(amounts) if amounts else None

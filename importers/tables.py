@@ -19,8 +19,8 @@ from typing import Any, TextIO
 from core.files import STRICT, RunError, read_bytes, refusal, text_of
 from core.kinds import HEAD, describe
 from core.texts import Json, head, opened
-from core.trials import MEASURES, listed
-from importers.rows import Rows, Sample, amount, pick, score_of
+from core.trials import MEASURES
+from importers.rows import Rows, Sample, no_field, pick, score_of, total
 
 VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
 EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct > trials.jsonl"
@@ -50,7 +50,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         raise RunError(f"{path}: no column names the cases; choose one with --case or --input{what_else(path)}")
     optional = (args.input, args.output, args.explanation, args.error, *measured.values())
     rows.wanted = dict.fromkeys(filter(None, optional), False) | rows.wanted
-    names = [name for name in (args.trial, None if args.id else args.input) if name]
+    names = [name for name in (args.trial, args.id or args.input) if name]
     field, _, wanted = (args.where or "").partition("=")
     for where, row in read_table(path, args.rows):
         if args.where and text_of(pick(row, field)) != wanted:
@@ -60,7 +60,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         for name in names if error else [args.score, *names]:
             value = pick(row, name, row)
             if value is row:
-                raise RunError(f"{where}: no column {name!r}; there are: {listed(row, 40) or 'none'}{what_else(path)}")
+                raise RunError(f"{where}: {no_field(name, row, 'column')}{what_else(path)}")
             if name != args.score and (value is None or not text_of(value).strip()):
                 raise RunError(f"{where}: {name} is blank; fill it in")
         if score in (None, ""):
@@ -70,7 +70,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         measures = {}
         for name, column in measured.items():
             cell = pick(row, column)
-            measures[name] = amount(score_of(cell, {})[0])
+            measures[name] = total(score_of(cell, {})[0])
             if measures[name] is None and cell not in (None, ""):
                 rows.notes[f"{name} in {column!r} that is no number of 0 or more, left out"] += 1
         yield Sample(where=where, score=score, error=error, seed=pick(row, args.trial),

@@ -9,7 +9,7 @@ About 5 MB/s. Dictionaries and skippable frames are refused, for a zip has none;
 for a zip has its own, which finds damage that makes no impossible frame. Reads and writes no file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from itertools import accumulate
 from typing import Any
 
@@ -109,7 +109,7 @@ TABLES: dict[str, tuple[int, States]] = {
     "match": (9, fse_table([1, 4, 3] + [2] * 6 + [1] * 37 + [-1] * 7))}
 
 
-def accuracy(table: Sequence[Any]) -> int:
+def accuracy(table: Sized) -> int:
     """Return how many bits choose an entry of a table."""
     return len(table).bit_length() - 1
 

@@ -111,13 +111,13 @@ class FixtureTest(ConvertTest):
             self.assertEqual(str(row["task_id"])[-12:], str(other["task_id"])[-12:])
 
     def test_inspect_zipped_logs_of_two_prompts(self):
-        self.check("inspect", f"{NO_TAGS}nested, level, hard, listed, ratio\n"
-                   "note: trials of config 'mockllm/model prompt=v1': 14\n"
-                   "note: trials of config 'mockllm/model prompt=v2': 14\n",
+        self.check("inspect", f"{NO_TAGS}nested, level, hard, listed, ratio\n" + "".join(
+            f"note: trials of config 'mockllm/model prompt={version}': 14, of which 3 have no score\n"
+            for version in ("v1", "v2")),
                    "inspect", data("inspect-v1.eval"), data("inspect-v2.eval"))
 
     def test_inspect_json_with_a_scorer_chosen(self):
-        self.check("inspect-scorers", f"{NO_TAGS}language\nnote: trials of config 'multi': 10\n",
+        self.check("inspect-scorers", f"{NO_TAGS}language\nnote: trials of config 'multi': 10, of which 1 has no score\n",
                    "inspect", data("inspect-scorers.json"), "--scorer", "parts/b", "--config", "multi")
 
     def test_inspect_log_of_2024(self):
@@ -132,12 +132,14 @@ class FixtureTest(ConvertTest):
 
     def test_promptfoo_providers_prompts_and_repeats(self):
         self.check("promptfoo", "note: of a test without assertions, which always passes (trials: 8)\n"
-                   f"{NO_TAGS}level, list\n" + "".join(f"note: trials of config '{name}': 8\n" for name in
-                             ("echo v1", "echo v2", "priced v1", "priced v2")),
+                   f"{NO_TAGS}level, list\n" + "".join(f"note: trials of config '{name}': 8{lack}\n" for name, lack in (
+                       ("echo v1", ""), ("echo v2", ""), ("priced v1", ", of which 4 have no score"),
+                       ("priced v2", ", of which 4 have no score"))),
                    "promptfoo", data("promptfoo.json"), "--cluster", "source")
 
     def test_csv(self):
-        self.check("csv", "note: trials of config 'small': 4\nnote: trials of config 'large': 4\n",
+        self.check("csv", "".join(f"note: trials of config '{name}': 4, of which 1 has no score\n"
+                                  for name in ("small", "large")),
                    "csv", data("scores.csv"), *CSV, "--cluster", "source", "--tag", "language", "--error", "why")
 
     def test_fixtures_name_no_machine(self):
@@ -901,8 +903,8 @@ class CsvTest(ConvertTest):
         head = "task,run,model,correct\n"
         for content, message in (
                 ("task,run,model\na,1,m\n", ":2: no column 'correct'; there are: task, run, model"),
-                ("task,task,run,model,correct\na,b,1,m,1\n", ":2: field 'task' is None and names nothing; fill it in, "
-                 "or choose one of: task (duplicated), run, model, correct"),
+                ("task,task,run,model,correct\na,b,1,m,1\n", ":2: no column 'task'; there are: task (duplicated), run, "
+                 "model, correct"),
                 (head + "a,1,m,1\na,2,m\n", ":3: 3 cells, but 4 columns; correct the line"),
                 (head + "a,1,m,1,\n", ":2: 5 cells, but 4 columns; correct the line"),
                 (head + "a,,m,1\n", ":2: run is blank; fill it in"),
@@ -1077,7 +1079,8 @@ class CommandTest(ConvertTest):
         status, out, err = process("csv", data("scores.csv"), *CSV)
         self.assertEqual((status, out.splitlines()[0]), (
             0, '{"task_id": "greet, typo", "seed": 1, "config": "small", "score": 1}'))
-        self.assertEqual(err, "note: trials of config 'small': 4\nnote: trials of config 'large': 4\n")
+        self.assertEqual(err, "note: trials of config 'small': 4\n"
+                         "note: trials of config 'large': 4, of which 1 has no score\n")
         self.assertEqual(process("csv", "absent.csv", *CSV), (
             1, "", "error: cannot read absent.csv: No such file or directory; give a file that can be read\n"))
 

@@ -72,11 +72,11 @@ def build_parser() -> argparse.ArgumentParser:
             command.epilog = parser.epilog
             module.options(command.add_argument)
             if hasattr(module, "samples"):
-                shared_options(command, getattr(module, "ID_OPTION", "--id"))
+                shared_options(command, getattr(module, "ID_OPTION", "--id"), getattr(module, "USUAL_TAGS", "none"))
     return parser
 
 
-def shared_options(command: argparse.ArgumentParser, id_option: str) -> None:
+def shared_options(command: argparse.ArgumentParser, id_option: str, usual_tags: str) -> None:
     """Add what is the same for all logs of trials."""
     option = command.add_argument_group("the same for all tools").add_argument
     command.add_argument("logs", nargs="+", type=named_file, metavar="[NAME=]FILE",
@@ -86,7 +86,7 @@ def shared_options(command: argparse.ArgumentParser, id_option: str) -> None:
     option("--run", type=int, metavar="N", help="number of this run, where one system was run several times")
     option("--cluster", metavar="FIELD", help="a field that names the source a case was made from")
     option("--tag", action="append", metavar="FIELD", help="a field to make slices of; may be repeated (default: "
-           "metadata whose values repeat)")
+           f"{usual_tags})")
     option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1")
     option("--no-text", action="store_true", help="leave out inputs, outputs and explanations")
     option(id_option, dest="id", metavar="FIELD", help="a field that names the case (default: the tool's own stable "

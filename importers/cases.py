@@ -23,11 +23,13 @@ from collections.abc import Callable
 from typing import Any
 
 import answer_task
-from core.files import STRICT, RunError, parse_json, text_of
+from core.files import STRICT, RunError, json_reason, text_of
 from harness import SPLITS
+from importers.rows import no_field
 from importers.tables import read_table, what_else
 
 VERBS, WHAT = ("cases",), "a table with a row a case into a case set"
+JSON_CELLS = {"any_of": '["a", "b"]', "json": '{"category": "billing"}', "number": "3.5"}  # of graders, as examples
 EXAMPLE = "tickets.csv --id id --input text --expected label --tag language --source thread > cases-tickets.json"
 
 
@@ -38,6 +40,8 @@ def options(option: Callable[..., Any]) -> None:
     option("--expected", required=True, metavar="COLUMN", help="what is expected")
     option("--grader", default="equals", choices=tuple(answer_task.GRADERS), help="how an answer is compared with it "
            "(default: %(default)s)")
+    option("--ignore-case", action="store_true", help="capitals and small letters are alike (for equals, any_of, "
+           "contains and matches; an expected object stays as it is)")
     option("--tag", action="append", default=[], metavar="COLUMN", help="a tag to make slices of; may be repeated")
     option("--source", metavar="COLUMN", help="the message, thread or document that a case was made from")
     option("--split", metavar="COLUMN", help="dev or heldout (default: all are dev)")
@@ -47,12 +51,16 @@ def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, A
     """Return what a case expects: an object as it is, another value with its grader."""
     if isinstance(value, dict):
         return value
-    if args.grader in ("any_of", "json", "number"):
-        value = parse_json(value, f"{where}: {args.expected}") if isinstance(value, str) else value
-    elif not isinstance(value, list):
+    if args.grader not in JSON_CELLS and not isinstance(value, list):
         value = cell_text(value)
+    elif isinstance(value, str):
+        try:
+            value = STRICT.decode(value)
+        except (ValueError, RecursionError) as error:
+            wanted = f"{answer_task.WANTED[args.grader][1]}, such as {JSON_CELLS[args.grader]}"
+            raise RunError(f"{where}: {args.expected} is {json_reason(error)}; for {args.grader} write {wanted}") from None
     whole = isinstance(value, dict) and args.grader in value and args.grader != "json"  # with its flags
-    expected = value if whole else {args.grader: value}
+    expected = value if whole else {args.grader: value} | ({"ignore_case": True} if args.ignore_case else {})
     try:
         answer_task.check_expected(expected)
     except ValueError as error:
@@ -62,14 +70,16 @@ def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, A
 
 def run(args: argparse.Namespace) -> int:
     """Print the case set of a table; raise RunError, by row, for what makes none."""
+    if args.ignore_case and args.grader not in answer_task.FLAGS["ignore_case"]:
+        raise RunError(f"--ignore-case is for {', '.join(answer_task.FLAGS['ignore_case'])}; leave it out with "
+                       f"--grader {args.grader}")
     cases: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], str] = {}
     filled = [name for name in (args.id, args.expected, *args.input, args.source, args.split) if name]
     for where, row in read_table(args.table, decoder=STRICT):
         for name in (*filled, *args.tag):
             if name not in row:
-                raise RunError(f"{where}: no column {name!r} in {cell_text(row)[:200]}; name a column that it has"
-                               + what_else(args.table))
+                raise RunError(f"{where}: {no_field(name, row, 'column')}{what_else(args.table)}")
             may_be_blank = name in args.tag or name in args.input and row[args.expected] == answer_task.REJECTED
             if not may_be_blank and not cell_text(row[name]).strip():
                 raise RunError(f"{where}: {name} is blank; fill it in, or leave the row out")

@@ -26,6 +26,7 @@ from importers.unzstd import decompress
 
 VERBS, WHAT = ("inspect",), "logs of Inspect, .eval or .json"
 EXAMPLE = "v1=logs/old.eval v2=logs/new.eval --scorer match > trials.jsonl"
+USUAL_TAGS = "metadata whose values repeat"
 VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 # What inspect_ai.scorer.value_to_float makes of text; what it cannot read counts 0 there, and is not scored here.
 WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "no": 0}

@@ -19,6 +19,7 @@ from importers.rows import Rows, Sample, choose, digest, items, label, opened_lo
 
 VERBS, WHAT = ("promptfoo",), "results of promptfoo, JSON or JSONL"
 EXAMPLE = "before=old.json after=new.json > trials.jsonl"
+USUAL_TAGS = "metadata whose values repeat"
 KIND = "an output file of promptfoo"
 INSIDE = [("results", "results"), ("runtimeOptions", "repeat")]  # what is read piece by piece
 VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and prompts

@@ -99,6 +99,20 @@ class CasesTest(unittest.TestCase):
         made = self.cases('id,text,label\n1,q,"{""number"": 3, ""tolerance"": 0.1}"\n', "--grader", "number")
         self.assertEqual(made.cases[0].expected, {"number": 3, "tolerance": 0.1})
 
+    def test_capitals_can_be_made_like_small_letters(self):
+        for grader, cell, answer in (("equals", "positive", "Positive"), ("contains", "tiv", "POSITIVE"),
+                                     ("any_of", '"[""a"", ""Positive""]"', "positive"), ("matches", "^p", "Positive")):
+            for more, passes in ((("--ignore-case",), True), ((), False)):
+                made = self.cases(f"id,text,label\n1,q,{cell}\n", "--grader", grader, *more)
+                expected = made.cases[0].expected
+                self.assertEqual((expected.get("ignore_case"), answer_task.GRADERS[grader][1](expected, answer)),
+                                 (passes or None, passes))
+        made = self.cases('{"id": 1, "text": "q", "label": {"equals": "A"}}\n', "--ignore-case", name="t.jsonl")
+        self.assertEqual(made.cases[0].expected, {"equals": "A"})
+        for grader in ("json", "number"):
+            self.assert_refused("id,text,label\n1,q,1", "--ignore-case is for equals, any_of, contains, matches; leave "
+                                f"it out with --grader {grader}\n", "--ignore-case", "--grader", grader)
+
     def test_several_inputs_and_another_delimiter(self):
         made = self.cases("id;text;more;label\n1;q;r;a\n", "--input", "more")
         self.assertEqual(made.cases[0].input, {"text": "q", "more": "r"})
@@ -117,12 +131,16 @@ class CasesTest(unittest.TestCase):
         self.assert_refused(f"{HEAD}\n1,q,a,en,x,test", "split 'test' is none of dev, heldout", "--split", "split")
 
     def test_what_is_no_table_of_these_columns_is_refused_by_name(self):
-        self.assert_refused("id,text,label\n1,q,a", "no column 'lang' in {\"id\": \"1\", \"text\"", "--tag", "lang")
+        self.assert_refused("id,text,label\n1,q,a", "tickets.csv:2: no column 'lang'; there are: id, text, label\n",
+                            "--tag", "lang")
         self.assert_refused("id,id,label\n1,q,a", "no column 'id'")
         self.assert_refused('{"id": 1}\n', "t.jsonl:1: no column 'label'", name="t.jsonl")
         self.assert_refused('[7]', "t.json: item 1: no column", name="t.json")
         self.assert_refused('{"id": 1,\n', "t.jsonl:2: not JSON", name="t.jsonl")
-        self.assert_refused("id,text,label\n1,q,x", "tickets.csv:2: label: not JSON at line 1", "--grader", "number")
+        for grader, example in (("any_of", 'a list of texts, such as ["a", "b"]'), ("number", "a number, such as 3.5"),
+                                ("json", 'an object with fields, such as {"category": "billing"}')):
+            self.assert_refused("id,text,label\n1,q,x", "tickets.csv:2: label is not JSON at line 1 column 1 (Expecting "
+                                f"value); for {grader} write {example}\n", "--grader", grader)
         self.assert_refused("id,text,label\n1,q,(", "matches is '(', not a regular expression", "--grader", "matches")
 
 

@@ -954,6 +954,15 @@ class ColumnTest(ConvertTest):
         self.rows(*self.table(rows, "--score", "s", "--input", "in.q", "--case", "id"))
         self.rows(*self.table([{"id": "a", "s": 1, "n": 0}], "--score", "s", "--case", "id", "--trial", "n"))
 
+    def test_a_wrong_name_is_told_with_the_names_that_there_are(self):
+        self.refused("t.json: item 1: no column 'questoin'; there are: id, s, in, e",
+                     *self.table(self.ROWS, "--score", "s", "--case", "questoin"))
+        self.refused("t.json: item 1: no field 'questoin'; there are: id, s, in, e",
+                     "table", self.file("t.json", self.ROWS), "--score", "s", "--case", "id", "--config-column",
+                     "questoin")
+        self.refused("t.json: item 1: id is blank; fill it in",
+                     *self.table([{"id": None, "s": 1}], "--score", "s", "--case", "id"))
+
     def test_a_column_that_no_row_has_is_refused(self):
         for option in ("--input", "--output", "--explanation", "--tag", "--cluster", "--measure"):
             for name in ("x", "in.p"):
@@ -1083,6 +1092,14 @@ class CommandTest(ConvertTest):
                          "note: trials of config 'large': 4, of which 1 has no score\n")
         self.assertEqual(process("csv", "absent.csv", *CSV), (
             1, "", "error: cannot read absent.csv: No such file or directory; give a file that can be read\n"))
+
+    def test_help_says_which_tags_there_are_without_the_option(self):
+        for verb, usual in (("inspect", "metadata whose values repeat"), ("promptfoo", "metadata whose values repeat"),
+                            ("lm-eval", "none"), ("table", "none"), ("csv", "none")):
+            with contextlib.redirect_stdout(io.StringIO()) as shown, self.assertRaises(SystemExit):
+                convert.main([verb, "--help"])
+            self.assertIn(f"a field to make slices of; may be repeated (default: {usual})",
+                          " ".join(shown.getvalue().split()))
 
     def test_doctests(self):
         self.assertEqual(doctest.testmod(convert).failed, 0)

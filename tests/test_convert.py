@@ -1034,11 +1034,17 @@ class RecipeTest(ConvertTest):
             "deepeval.json": [("How do I return a shirt? c03bf9bb3b2d", 0.8), ("Where is my order? 2bcaefe7e7ae", 0.1)],
             "mlflow.json": [("What is a run? 862819b08005", 1), ("What is a tag? c8a0fe756c17", 0)],
             "export-a.csv": [("e1", 1), ("e2", 0), ("e3", None), ("e1", 1), ("e2", 1), ("e3", 1)],
-            "braintrust.jsonl": [("2+2 df21e51a40ba", 1), ("3*3 bd79e1e743cc", 0.6)]}
-        commands = [shlex.split(line.partition(" > ")[0])[3:] for line in read(
-            os.path.join(HERE, "docs", "trial-logs.md")).splitlines() if line.startswith("$ python3 convert.py table ")]
-        self.assertEqual([os.path.basename(argv[1]) for argv in commands], list(expected))
-        for argv, rows in zip(commands, expected.values(), strict=True):
+            "braintrust.jsonl": [("2+2 df21e51a40ba", 1), ("3*3 bd79e1e743cc", 0.6)],
+            "wide.csv old_score": [("q1", 1), ("q2", 0), ("q3", 1), ("q4", 0)],
+            "wide.csv new_score": [("q1", 1), ("q2", 1), ("q3", 1), ("q4", 0)]}
+        commands = {}
+        for line in read(os.path.join(HERE, "docs", "trial-logs.md")).splitlines():
+            if line.startswith("$ python3 convert.py table "):
+                argv = shlex.split(line.partition(" >")[0])[3:]
+                name = os.path.basename(argv[1])
+                commands[f"{name} {argv[-1]}" if name == "wide.csv" else name] = argv
+        self.assertEqual(list(commands), list(expected))
+        for argv, rows in zip(commands.values(), expected.values(), strict=True):
             argv = [text.replace("=tests/", f"={HERE}/tests/") for text in argv]
             self.assertEqual([(row["task_id"], row["score"]) for row in self.rows(*argv)], rows)
 

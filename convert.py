@@ -2,7 +2,7 @@
 
     $ python3 convert.py table old=tests/data/convert/export-a.csv new=tests/data/convert/export-b.csv \
           --case example_id --score feedback.correctness --error error > trials.jsonl
-    note: trials of config 'old': 3
+    note: trials of config 'old': 3, of which 1 has no score
     note: trials of config 'new': 3
     $ head -1 trials.jsonl
     {"task_id": "e1", "seed": 1, "config": "old", "score": 1}
@@ -20,23 +20,15 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
-import importlib
-import pkgutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import importers
 from core.files import add_verb, command_parser, run_command
+from importers import cases, inspect_ai, lm_eval, promptfoo, tables
 from importers.rows import Rows, score_of
 
-
-def modules() -> Iterator[Any]:
-    """Yield the importers: the files of the folder that state their VERBS."""
-    for file in pkgutil.iter_modules(importers.__path__):
-        module = importlib.import_module(f"importers.{file.name}")
-        if hasattr(module, "VERBS"):
-            yield module
+IMPORTERS: tuple[Any, ...] = (cases, inspect_ai, lm_eval, promptfoo, tables)
 
 
 def named_file(text: str) -> tuple[str | None, str]:
@@ -65,7 +57,7 @@ def word_score(text: str) -> tuple[str, float]:
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "convert.py")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    for module in modules():
+    for module in IMPORTERS:
         for verb in module.VERBS:
             command = add_verb(verbs, verb, f"Convert {module.WHAT}.", f"python3 convert.py {verb} {module.EXAMPLE}")
             command.set_defaults(module=module)

@@ -646,7 +646,8 @@ def temperature(manifest: Header) -> Any:
 
 def utc(seconds: float) -> str:
     """Return seconds since 1970 as UTC ISO 8601 text, to the millisecond."""
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _title(run: Header) -> str:

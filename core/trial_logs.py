@@ -366,8 +366,8 @@ class _Rows:
     def side(self, side: str, config: str, cases: Sequence[ComparedCase]) -> Side:
         """Return what was read of a side; raise RunError where that is nothing."""
         if not self.trials[side] and self.empty:
-            raise RunError(f"no row of the {side} {config!r:.60}: {listed(self.empty)} has no rows, as where convert.py "
-                           "refused its input; give a file that has some")
+            raise RunError(f"no row of the {side} {config!r:.60}: {listed(self.empty)} has no rows, as where "
+                           "convert.py refused its input; give a file that has some")
         if not self.trials[side]:
             raise RunError(f"no row of the {side} {config!r:.60} in its files; give the one with it as --trials {side}="
                            f"FILE, or name one of these configs: {listed(sorted(self.configs), 20)}")

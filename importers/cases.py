@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 import answer_task
-from core.files import STRICT, RunError, json_reason, text_of
+from core.files import STRICT, RunError, parse_json, text_of
 from harness import SPLITS
 from importers.rows import no_field
 from importers.tables import read_table, what_else
@@ -54,11 +54,8 @@ def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, A
     if args.grader not in JSON_CELLS and not isinstance(value, list):
         value = cell_text(value)
     elif isinstance(value, str):
-        try:
-            value = STRICT.decode(value)
-        except (ValueError, RecursionError) as error:
-            wanted = f"{answer_task.WANTED[args.grader][1]}, such as {JSON_CELLS[args.grader]}"
-            raise RunError(f"{where}: {args.expected} is {json_reason(error)}; for {args.grader} write {wanted}") from None
+        wanted = f"{answer_task.WANTED[args.grader][1]}, such as {JSON_CELLS[args.grader]}"
+        value = parse_json(value, f"{where}: {args.expected} must hold {wanted}")
     whole = isinstance(value, dict) and args.grader in value and args.grader != "json"  # with its flags
     expected = value if whole else {args.grader: value} | ({"ignore_case": True} if args.ignore_case else {})
     try:

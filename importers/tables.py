@@ -3,7 +3,7 @@
     $ python3 convert.py table tests/data/convert/scores.csv --case task --trial run --config-column model \
           --score correct | wc -l
     note: trials of config 'small': 4
-    note: trials of config 'large': 4
+    note: trials of config 'large': 4, of which 1 has no score
     8
 
 Files are read piece by piece. A column within a column has a dot between their names: inputs.question, results.0.score.

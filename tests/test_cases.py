@@ -137,10 +137,11 @@ class CasesTest(unittest.TestCase):
         self.assert_refused('{"id": 1}\n', "t.jsonl:1: no column 'label'", name="t.jsonl")
         self.assert_refused('[7]', "t.json: item 1: no column", name="t.json")
         self.assert_refused('{"id": 1,\n', "t.jsonl:2: not JSON", name="t.jsonl")
-        for grader, example in (("any_of", 'a list of texts, such as ["a", "b"]'), ("number", "a number, such as 3.5"),
+        for grader, example in (("any_of", 'a list of texts, such as ["a", "b"]'),
+                                ("number", "a number, such as 3.5"),
                                 ("json", 'an object with fields, such as {"category": "billing"}')):
-            self.assert_refused("id,text,label\n1,q,x", "tickets.csv:2: label is not JSON at line 1 column 1 (Expecting "
-                                f"value); for {grader} write {example}\n", "--grader", grader)
+            self.assert_refused("id,text,label\n1,q,x", f"tickets.csv:2: label must hold {example}: not JSON at line 1 "
+                                "column 1 (Expecting value); correct the file\n", "--grader", grader)
         self.assert_refused("id,text,label\n1,q,(", "matches is '(', not a regular expression", "--grader", "matches")
 
 

@@ -117,8 +117,9 @@ class FixtureTest(ConvertTest):
                    "inspect", data("inspect-v1.eval"), data("inspect-v2.eval"))
 
     def test_inspect_json_with_a_scorer_chosen(self):
-        self.check("inspect-scorers", f"{NO_TAGS}language\nnote: trials of config 'multi': 10, of which 1 has no score\n",
-                   "inspect", data("inspect-scorers.json"), "--scorer", "parts/b", "--config", "multi")
+        self.check("inspect-scorers",
+                   f"{NO_TAGS}language\nnote: trials of config 'multi': 10, of which 1 has no score\n", "inspect",
+                   data("inspect-scorers.json"), "--scorer", "parts/b", "--config", "multi")
 
     def test_inspect_log_of_2024(self):
         self.check("inspect-0.3.46", f"{NO_TAGS}level\nnote: trials of config 'mockllm/model': 4\n",

@@ -30,7 +30,6 @@ from core.trials import (
 from harness import SYSTEM_FIELDS
 
 INPUTS = ("input", "input_sha256")
-UNEXPLAINED = "null score without an error"
 # 0.333333333 is read as a third, so that three of them are 1. 2520 is the least common multiple of 1 to 10; a range 100
 # wide has 7 places.
 COMMON_DENOMINATOR, LEAST_PLACES = 2520, 7
@@ -98,9 +97,10 @@ def _row(row: object, score_range: ScoreRange) -> Row:
     measures = Measures(*[_measure(row.get(name), name) for name in MEASURES])
     facts = {"cluster": _text(row.get("cluster"), "cluster").strip(), "tags": _tags(row.get("tags")),
              "input": kept_text(row.get("input")), "input_sha256": _text(row.get("input_sha256"), "input_sha256")}
-    trial = Trial(_seed(row.get("seed")), score, reason or (UNEXPLAINED if score is None else None),
-                  kept_text(row.get("output")), measures, _text(row.get("ts"), "ts") or None,
-                  kept_text(_text(row.get("explanation"), "explanation") or None))
+    if score is None:
+        reason = reason or "null score without an error"
+    trial = Trial(_seed(row.get("seed")), score, reason, kept_text(row.get("output")), measures,
+                  _text(row.get("ts"), "ts") or None, kept_text(_text(row.get("explanation"), "explanation") or None))
     stated = {field: fact for field, fact in facts.items() if fact not in (None, "")}
     return Row(task_id, numbered, config, stated, trial)
 

@@ -43,16 +43,7 @@ class Key(NamedTuple):
     number: int = 0  # of those before it in their file that are alike in all
 
 
-class Held(NamedTuple):
-    """A trial whose row is in the file."""
-
-    config: str
-    case: Key
-    seed: int | str | None
-    where: str
-    scored: bool
-
-
+Trial = tuple[str, Key, int | str | None, str]  # config, case, seed, where it is
 Tags = dict[str, list[Any]]  # by field
 # Of trials that ask the same: the content of each place and its number, and how many places have it.
 Twins = tuple[dict[Any, tuple[str, int]], Counter[str]]
@@ -87,11 +78,12 @@ class Rows:
         self.file, self.args = file, args
         self.words: dict[str, float] = {"true": 1, "false": 0, **words, **dict(args.map or ())}
         self.notes: Counter[str] = Counter()  # by text: how many trials it is about, 0 where it does not count them
-        # The fields that options name, and whether a trial had them.
-        self.wanted = dict.fromkeys(filter(None, [*(args.tag or ()), args.cluster]), False)
+        # The fields that options name, and those that a trial had.
+        self.wanted, self.found = dict.fromkeys(filter(None, [*(args.tag or ()), args.cluster])), set[str]()
         self.optional: str | None = None  # of these, one that may be nowhere
         self._config: str | None = None  # that a file is named by
-        self._trials: list[Held] = []
+        self._trials: list[Trial] = []  # whose rows are in the file
+        self._unscored: Counter[str] = Counter()  # trials by config
         self._cases: dict[Key, tuple[Key, Tags]] = {}  # one and the same key, and its tags
         self._twins: dict[tuple[str, str], Twins] = {}  # by config and what they ask, of one file
         self._unlike: set[tuple[str, str]] = set()  # what is asked twice in a file, and not alike in all
@@ -118,6 +110,7 @@ class Rows:
         own = self._field(args.id, sample) if args.id else sample.case
         cluster, identity = pick(sample.fields, args.cluster), (sample.asked, sample.graded)
         score, error = (None, sample.error) if sample.error else score_of(sample.score, self.words)
+        self._unscored[config] += score is None
         if score is None and not sample.error and isinstance(sample.score, str):
             self._no_scores[sample.score[:LABEL]] += 1
         row = {"seed": seed, "config": config, "score": score, "error": first_words(error) if error else None,
@@ -135,7 +128,7 @@ class Rows:
         self.file.write(json_line(row))
         case = self._case(own, config, sample)
         case, tags = self._cases.setdefault(case, (case, {}))
-        self._trials.append(Held(config, case, checked.trial.seed, where, score is not None))
+        self._trials.append((config, case, checked.trial.seed, where))
         self._take_tags(tags, sample)
         STAGES.tell()
 
@@ -164,9 +157,7 @@ class Rows:
 
     def _take_tags(self, tags: Tags, sample: Sample) -> None:
         self._fields |= sample.fields.keys()
-        for name in self.wanted:
-            if pick(sample.fields, name, sample) is not sample:
-                self.wanted[name] = True
+        self.found.update(name for name in self.wanted if pick(sample.fields, name, sample) is not sample)
         for name in sample.usual if self.args.tag is None else self.args.tag:
             value = pick(sample.fields, name)
             values = [item for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
@@ -186,7 +177,7 @@ class Rows:
         """
         if not self._trials:
             raise RunError("no trial in the files given; give logs that hold samples")
-        for name in [name for name, found in self.wanted.items() if not found]:
+        for name in [name for name in self.wanted if name not in self.found]:
             if name != self.optional:
                 raise RunError(f"no trial has a field {name!r}; leave its option out, or choose one of: "
                                f"{listed(sorted(self._fields), 20) or 'none'}")
@@ -194,7 +185,7 @@ class Rows:
         if self._no_scores:
             words = listed(map(repr, self._no_scores), 20)
             note = f"words that are no scores: {words}; --map WORD=NUMBER makes one a score"
-            if not any(trial.scored for trial in self._trials):
+            if self._unscored.total() == len(self._trials):
                 raise RunError(note)
             self.notes[note] = self._no_scores.total()
         several_tasks = len({case.task for case in self._cases if case.task}) > 1
@@ -202,8 +193,8 @@ class Rows:
         self._refuse_twice(names)
         tags = self._tags(names, several_tasks)
         self.file.seek(0)
-        for trial, line in zip(self._trials, self.file, strict=True):
-            name = names[trial.case]
+        for (_, case, _, _), line in zip(self._trials, self.file, strict=True):
+            name = names[case]
             sys.stdout.write(json_line({"task_id": name, **json.loads(line), **tags[name]}))
         sys.stdout.flush()
         for text, count in self.notes.items():
@@ -211,14 +202,14 @@ class Rows:
         if self._no_slices:
             print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters, differ "
                          f"within a case, or hardly repeat (then --tag NAME makes one): {listed(self._no_slices, 20)}")
-        unscored = Counter(trial.config for trial in self._trials if not trial.scored)
-        for config, count in Counter(trial.config for trial in self._trials).items():
-            lack = f", of which {unscored[config]} {'has' if unscored[config] == 1 else 'have'} no score"
-            print_stderr(f"note: trials of config {config!r}: {count}{lack if unscored[config] else ''}")
+        for config, count in Counter(config for config, *_ in self._trials).items():
+            lack = self._unscored[config]
+            words = f", of which {lack} {'has' if lack == 1 else 'have'} no score" if lack else ""
+            print_stderr(f"note: trials of config {config!r}: {count}{words}")
 
     def _refuse_twice(self, names: Mapping[Key, int | str]) -> None:
         places: dict[tuple[str, int | str, int | str | None], str] = {}
-        for config, case, seed, where, _ in self._trials:
+        for config, case, seed, where in self._trials:
             first = places.setdefault((config, names[case], seed), where)
             if first is not where:
                 raise RunError(f"{where}: this trial of {config!r} is also in {first}; give each log once, number the "

@@ -49,7 +49,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     if not args.id and not args.input:
         raise RunError(f"{path}: no column names the cases; choose one with --case or --input{what_else(path)}")
     optional = (args.input, args.output, args.explanation, args.error, *measured.values())
-    rows.wanted = dict.fromkeys(filter(None, optional), False) | rows.wanted
+    rows.wanted = dict.fromkeys(filter(None, optional)) | rows.wanted
     names = [name for name in (args.trial, args.id or args.input) if name]
     field, _, wanted = (args.where or "").partition("=")
     for where, row in read_table(path, args.rows):

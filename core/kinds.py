@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Collection
 
 HEAD = 1 << 16  # bytes that tell what a file is
+GZIP = b"\x1f\x8b"  # how a packed file begins
 OURS = ("a log", "a run record", "a comparison", "a case set", "a plain trial log", "JSON of another kind", "")
 
 PROMPTFOO = "read it with python3 convert.py promptfoo {path} > trials.jsonl"
@@ -68,7 +69,7 @@ def by_keys(keys: Collection[str]) -> tuple[str, str]:
 def describe(data: bytes, path: str) -> tuple[str, str]:
     """Return what the first bytes of a file say it is, and what reads it; two empty texts where they do not say."""
     data = data[:HEAD]
-    if data.startswith(b"\x1f\x8b"):
+    if data.startswith(GZIP):
         with contextlib.suppress(zlib.error):
             data = zlib.decompressobj(31).decompress(data, HEAD)
     text = data.decode(json.detect_encoding(data), "replace").lstrip("\ufeff \t\r\n")

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, TextIO
 
 from core.files import MOST_BYTES, RunError, decode, json_reason, open_input, read_bytes
-from core.kinds import HEAD
+from core.kinds import GZIP, HEAD
 
 CHUNK = 1 << 16  # characters that are read at once
 LENIENT = json.JSONDecoder()  # reads NaN, which other tools write for "not scored"; it is never passed on
@@ -28,24 +28,25 @@ Keys = tuple[str, ...]  # of the objects around a value, the outermost first
 
 def unpacked(data: bytes, path: str) -> bytes:
     """Return what a file's bytes hold where gzip packed them, else the bytes; raise RunError where they are damaged."""
-    if not data.startswith(b"\x1f\x8b"):
+    if not data.startswith(GZIP):
         return data
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            held = file.read(MOST_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise RunError(f"{path}: damaged ({error}); pack the file again") from None
+    with opened(path, data) as text:
+        held = bytes(text.buffer.read(MOST_BYTES + 1))
     if len(held) > MOST_BYTES:
         raise RunError(f"{path} holds more than {MOST_BYTES} bytes; give it in parts")
     return held
 
 
 @contextlib.contextmanager
-def opened(path: str) -> Iterator[TextIO]:
-    """Open a text file of UTF-8, UTF-16 or UTF-32, packed or not; raise RunError where it cannot be read."""
+def opened(path: str, data: bytes | None = None) -> Iterator[TextIO]:
+    """Open a text file of UTF-8, UTF-16 or UTF-32, packed or not; raise RunError where it cannot be read.
+
+    data: its bytes, where they were read before.
+    """
+    file: io.BufferedReader[Any]
     try:
-        with open_input(path) as file:  # once: it may be a pipe
-            if file.peek(2)[:2] == b"\x1f\x8b":
+        with open_input(path) if data is None else io.BufferedReader(io.BytesIO(data)) as file:  # once: maybe a pipe
+            if file.peek(2)[:2] == GZIP:
                 file = io.BufferedReader(gzip.GzipFile(fileobj=file), HEAD)
             with io.TextIOWrapper(file, json.detect_encoding(file.peek(4)[:4]), newline="\n") as text:
                 yield text

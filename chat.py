@@ -293,16 +293,16 @@ class Chat:
             value, fault = content, f"the reply: {json_reason(error)}"
         blank = not content.strip()
         padded = not fault and content != content.rstrip()  # whole JSON, then blanks up to the limit
-        for failed, failure, message in (
-                (blank and reason == "load", NotLoaded,
-                 'an empty reply with done_reason "load": nothing was generated'),
-                (reason == "length" and not padded, TruncatedReply,
-                 "cut off at the token limit: raise num_predict or max_tokens, or think less"),
-                (reason == "content_filter" or "refusal" in metadata, Declined, "a refusal or filter, and no answer"),
-                (blank, EmptyReply, f"an empty reply with done_reason {reason!r}"),
-                (any(mark in content for mark in THINKING), ThinkingLeaked, "thinking text is in the answer")):
-            if failed:
-                raise failure(message, metadata)
+        if blank and reason == "load":
+            raise NotLoaded('an empty reply with done_reason "load": nothing was generated', metadata)
+        if reason == "length" and not padded:
+            raise TruncatedReply("cut off at the token limit: raise num_predict or max_tokens, or think less", metadata)
+        if reason == "content_filter" or "refusal" in metadata:
+            raise Declined("a refusal or filter, and no answer", metadata)
+        if blank:
+            raise EmptyReply(f"an empty reply with done_reason {reason!r}", metadata)
+        if any(mark in content for mark in THINKING):
+            raise ThinkingLeaked("thinking text is in the answer", metadata)
         for answer in (content, value):
             try:
                 self.check_answer(answer)

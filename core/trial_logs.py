@@ -323,8 +323,7 @@ class _Rows:
         self.how, self.known = how, Known(how.ignore_input)
         self.trials: dict[str, dict[str, list[Trial]]] = {side: {} for side in SIDES}  # by side and case id
         self.logs: dict[str, list[dict[str, str]]] = {side: [] for side in SIDES}
-        self.configs = set[str]()  # of all files
-        self.empty: list[str] = []  # files without a row
+        self.configs: dict[str, set[str]] = {}  # by file
         self.broken: list[tuple[str, str]] = []
         self.whole = 0  # lines that could be read
 
@@ -349,21 +348,21 @@ class _Rows:
             self.trials[side].setdefault(row.id, []).append(row.trial)
         if kind == "a table" and not configs:  # with a row, the first line is but broken
             raise refusal(path, "a plain trial log", data=data)
-        if not configs:
-            self.empty.append(path)
-        self.configs |= configs
+        self.configs[path] = configs
         sha256 = hashlib.sha256(packed).hexdigest()
         for config in configs & sides.keys():
             self.logs[sides[config]].append({"name": os.path.basename(path), "sha256": sha256})
 
     def side(self, side: str, config: str, cases: Sequence[ComparedCase]) -> Side:
         """Return what was read of a side; raise RunError where that is nothing."""
-        if not self.trials[side] and self.empty:
-            raise RunError(f"no row of the {side} {config!r:.60}: {listed(self.empty)} has no rows, as where "
-                           "convert.py refused its input; give a file that has some")
+        empty = [path for path, configs in self.configs.items() if not configs]
+        if not self.trials[side] and empty:
+            raise RunError(f"no row of the {side} {config!r:.60}: {listed(empty)} has no rows, as where convert.py "
+                           "refused its input; give a file that has some")
         if not self.trials[side]:
+            known = listed(sorted(set().union(*self.configs.values())), 20)
             raise RunError(f"no row of the {side} {config!r:.60} in its files; give the one with it as --trials {side}="
-                           f"FILE, or name one of these configs: {listed(sorted(self.configs), 20)}")
+                           f"FILE, or name one of these configs: {known}")
         trials = [sorted(self.trials[side].get(case.id, []), key=lambda trial: seed_order(trial.seed))
                   for case in cases]
         return Side(dict.fromkeys(SYSTEM_FIELDS) | {"name": config, "mode": "recorded"}, trials, self.logs[side])

@@ -643,7 +643,7 @@ class ConfigureTest(ChatTest):
             said = self.raised(RunError, harness.configure, triage_task.rules, TASK, [], prompt, options)
             self.assertIn("triage-rules takes neither --prompt nor --system-option", said)
         harness.configure(triage_task.rules, TASK, [], None, [])
-        for prompt, words in ((os.path.join(os.path.dirname(chat.__file__), "core", "__init__.py"), "is blank"),
+        for prompt, words in ((os.path.join(os.path.dirname(chat.__file__), "views", "__init__.py"), "is blank"),
                               ("/no/such.txt", "cannot read /no/such.txt")):
             said = self.raised(RunError, harness.configure, harness.load_system("chat:m"), TASK, [], prompt, [])
             self.assertIn(words, said)

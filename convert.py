@@ -20,15 +20,23 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
+import importlib
+import pkgutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import importers
 from core.files import add_verb, command_parser, run_command
-from importers import cases, inspect_ai, lm_eval, promptfoo, tables
 from importers.rows import Rows, score_of
 
-IMPORTERS: tuple[Any, ...] = (cases, inspect_ai, lm_eval, promptfoo, tables)
+
+def modules() -> Iterator[Any]:
+    """Yield the importers: the files of the folder that state their VERBS."""
+    for file in pkgutil.iter_modules(importers.__path__):
+        module = importlib.import_module(f"importers.{file.name}")
+        if hasattr(module, "VERBS"):
+            yield module
 
 
 def named_file(text: str) -> tuple[str | None, str]:
@@ -57,7 +65,7 @@ def word_score(text: str) -> tuple[str, float]:
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "convert.py")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    for module in IMPORTERS:
+    for module in modules():
         for verb in module.VERBS:
             command = add_verb(verbs, verb, f"Convert {module.WHAT}.", f"python3 convert.py {verb} {module.EXAMPLE}")
             command.set_defaults(module=module)

@@ -5,7 +5,7 @@
 
 What the importers of this folder share. An importer is a file that states its VERBS, WHAT it reads and an EXAMPLE, its
 `options`, and `samples`, which yields a Sample for each trial of a file; where they differ from those of the others
-also the scores of its WORDS, its ID_OPTION and its USUAL_TAGS. convert.py names it in IMPORTERS.
+also the scores of its WORDS, its ID_OPTION and its USUAL_TAGS. convert.py finds it by its VERBS.
 Prints the rows and their notes, reads nothing.
 """
 

@@ -219,8 +219,15 @@ def _tags(tags: object) -> tuple[tuple[str, str], ...] | None:
         return None
     if not isinstance(tags, dict):
         raise RunError(f'tags {tags!r:.60} is not an object; write {{"tag": "value"}}')
+    all_text = set(map(type, tags.values())) <= {str, type(None)}
+    pairs_of = _tag_pairs if all_text else _tag_pairs.__wrapped__  # 1 and true would be one key of its cache
+    return pairs_of(tuple(tags.items()))
+
+
+@functools.lru_cache(maxsize=4096)  # the rows of a case repeat its tags
+def _tag_pairs(tags: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, str], ...]:
     pairs = {(_text(tag, "tag").strip(), _text(value, "tag value").strip())
-             for tag, values in tags.items() for value in (values if isinstance(values, list) else [values])}
+             for tag, values in tags for value in (values if isinstance(values, list) else [values])}
     return tuple(sorted(pair for pair in pairs if all(pair)))
 
 

@@ -34,6 +34,7 @@ from views.words import KEYS
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ELLIPSIS = "...\n"  # a line that stands for any number of lines
 NEED_A_SERVER = ("chat.py", "collector.py", "measure.py", "model_triage.py")  # or show figures that vary
 HALVES = ("gpt-4o.trials01", "gpt-4o.trials23", "--trials", "recorded/taubench-airline-aa.jsonl")
 AT_ONCE = 2  # pages run at the same time
@@ -177,7 +178,7 @@ class ManualTest(unittest.TestCase):
     maxDiff = None
 
     def assert_shown(self, printed, shown):
-        if "...\n" not in shown:
+        if ELLIPSIS not in shown:
             return self.assertEqual(printed, shown)
         parts = re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)
         self.assertRegex(printed, re.compile(rf"\A{'.*'.join(map(re.escape, parts))}\Z", re.DOTALL))
@@ -312,8 +313,8 @@ def update():
     for name, blocks in zip(pages(), run_pages(map(read, pages())), strict=True):
         text = read(name)
         for block, results in blocks:
-            text = text.replace(block, "".join(f"$ {command}\n{shown if '...' in shown else printed}"
-                                               for command, shown, printed in results))
+            parts = [f"$ {command}\n{shown if ELLIPSIS in shown else printed}" for command, shown, printed in results]
+            text = text.replace(block, "".join(parts))
         if text != read(name):
             with open(os.path.join(HERE, name), "w", encoding="utf-8") as file:
                 file.write(text)

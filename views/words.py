@@ -410,11 +410,14 @@ class Words:
 
     # --- sentences and tables ---
 
+    def settings(self) -> list[SideBySide]:
+        """Return what the two run records say of their settings and servers; nothing where they are not at hand."""
+        both = [{key: manifest.get(key) for key in ("settings", "server")} for manifest in self.manifests]
+        return side_by_side(*both) if both else []
+
     def change(self) -> Blocks:
         """Return what differs between the two systems, and where it is known between their settings and servers."""
-        facts = side_by_side(self.all["baseline"], self.all["candidate"])
-        for key in ("settings", "server") if self.manifests else ():
-            facts += side_by_side(*({key: manifest.get(key)} for manifest in self.manifests))
+        facts = side_by_side(self.all["baseline"], self.all["candidate"]) + self.settings()
         differing: list[Block] = [fact for fact in facts if fact.baseline != fact.candidate]
         yield from differing or ["The two systems are described alike."]
         if self.all["task"]["name"] and not self.manifests:  # trial logs have none
@@ -622,6 +625,7 @@ class Words:
             "missing", "options", "variance")}
         yield from side_by_side(shared, shared)
         yield from side_by_side(*(self.all[side] | {"log": self.all["logs"][side]} for side in SIDES))
+        yield from (fact for fact in self.settings() if fact.baseline == fact.candidate)  # else they are in the change
         for row in self.all["excluded"]:
             yield f"left out: {row['case_id']}, in the {row['side']}: {row['reason']}"
         for row in self.all["uneven_trials"]:

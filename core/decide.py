@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from core import intervals
 from core.intervals import NORMAL, Groups, Number
-from core.trials import ABSENT, SIDES, Pair, Side, listed
+from core.trials import SIDES, Pair, Side, Trial, listed
 
 Scores = list[list[int | Fraction]]
 Record = dict[str, Any]
@@ -592,9 +592,11 @@ def unscored(as_read: Pair) -> dict[str, list[list[str | None]]]:
 
     A case that a side lacks counts as one trial, "missing".
     """
+    def reasons(trials: list[Trial]) -> list[str | None]:
+        return [trial.reason for trial in trials if trial.score is None] if trials else ["missing"]
+
     cases = zip(as_read.cases, as_read.baseline.trials, as_read.candidate.trials, strict=True)
-    return {case.id: [[trial.reason for trial in side if trial.score is None] if side else [ABSENT] for side in sides]
-            for case, *sides in cases}
+    return {case.id: [reasons(before), reasons(after)] for case, before, after in cases}
 
 
 def incomplete(as_read: Pair) -> Record:

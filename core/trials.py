@@ -28,7 +28,6 @@ Fields = dict[str, Any]  # an object of a JSON file
 Note = dict[str, str]  # {"code", "message", "advice"}: what was decided in reading
 
 SIDES = ("baseline", "candidate")
-ABSENT = "missing"  # the reason of the trial that stands for a case without any
 SCORES = {"pass": 1, "fail": 0, "incomplete": None}  # of a verdict
 KEPT_LENGTH = 20_000  # characters of a text that are kept for the page
 SHOWN = 5  # names that a message lists before it counts the rest
@@ -54,6 +53,7 @@ class Trial(NamedTuple):
     measures: Measures = Measures()
     at: str | None = None
     explanation: str | None = None  # what the graders said about the score, or why there was no answer to grade
+    absent: bool = False  # it stands for one that was never recorded
 
 
 class ComparedCase(NamedTuple):
@@ -372,7 +372,7 @@ def _with_trials(pair: Pair, trials: Sequence[Sequence[list[Trial]]]) -> Pair:
 
 def _filled(trials: list[Trial], score: Score, least: int) -> list[Trial]:
     """Return trials with this score where they have none, and with more of it where they are fewer than the least."""
-    absent = [Trial(None, score, ABSENT)] * (least - len(trials))
+    absent = [Trial(None, score, absent=True)] * (least - len(trials))
     return [trial._replace(score=score) if trial.score is None else trial for trial in trials] + absent
 
 
@@ -406,7 +406,7 @@ def unpaired_reason(pair: Pair) -> str | None:
         left, right = ([trial.seed for trial in trials] for trials in sides)
         if left == right and None not in left:
             continue
-        if any(trial.reason == ABSENT and trial.seed is None for trials in sides for trial in trials):
+        if any(trial.absent for trials in sides for trial in trials):
             return f"case {case.id!r:.60} is on one side only"
         if left != right:
             return f"case {case.id!r:.60} has seeds {listed(left)} and {listed(right)} (baseline and candidate)"

@@ -539,7 +539,15 @@ class MissingTest(LogTest):
         self.assertEqual([[[trial.score for trial in row] for row in side.trials] for side in pair.sides],
                          [[[0, 0], [1, 0], [1]], [[1, 1], [0, 1], [0]]])
         self.assertEqual(pair.candidate.trials[1][0].reason, "429 slow down")
-        self.assertEqual(pair.candidate.trials[2][0], Trial(None, 0, "missing"))
+        self.assertEqual(pair.candidate.trials[2][0], Trial(None, 0, absent=True))
+
+    def test_an_error_called_missing_is_no_absent_trial(self):
+        for error in ("missing", "timeout"):
+            rows = [line("c0", None, "A", None, error=error), line("c0", None, "B"), *both("c1", None)]
+            pair, _ = trials.apply_missing(self.read(rows), "zero")
+            self.assertIsNone(trials.unpaired_reason(pair), error)
+        lacking, _ = trials.apply_missing(self.read([line("c0", None, "A"), *both("c1", None)]), "zero")
+        self.assertEqual(trials.unpaired_reason(lacking), "case 'c0' is on one side only")
 
     def test_filled_gives_what_is_missing_the_worst_and_the_best_for_the_candidate(self):
         rows = [line("c0", score=0.5), line("c0", seed=1, score=None, error="x"), line("c0", config="B", score=0.5),

@@ -323,8 +323,10 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         return pair, []
     if policy == "refuse":
         gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
-        raise RunError(f"{gaps}: record them, name cases alike on both sides (convert.py: --id FIELD), or choose with "
-                       "--missing: drop leaves them out, zero counts them as 0")
+        whole_cases = not all(case for side in pair.sides for case in side.trials)
+        alike = "name cases alike on both sides (convert.py: --id FIELD, for tables --case), " if whole_cases else ""
+        raise RunError(f"{gaps}: record them, {alike}or choose with --missing: drop leaves them out, zero counts them "
+                       "as 0")
     low, high = pair.score_range
     if policy == "zero" and not low <= 0 <= high:
         raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")

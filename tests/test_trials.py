@@ -510,8 +510,15 @@ class MissingTest(LogTest):
         self.assertEqual(str(caught.exception), (
             "the baseline 'A' lacks 1 of 4 cases (c3); the candidate 'B' lacks 1 of 4 cases (c2); "
             "the candidate 'B' has no score in 1 of its trials (c1 seed 0: 429 slow down): record them, name cases "
-            "alike on both sides (convert.py: --id FIELD), or choose with --missing: drop leaves them out, zero counts "
-            "them as 0"))
+            "alike on both sides (convert.py: --id FIELD, for tables --case), or choose with --missing: drop leaves "
+            "them out, zero counts them as 0"))
+
+    def test_names_are_blamed_only_where_whole_cases_are_missing(self):
+        with self.assertRaises(RunError) as caught:
+            trials.apply_missing(self.read([line("c0"), line("c0", config="B", score=None, error="x")]), "refuse")
+        self.assertEqual(str(caught.exception), (
+            "the candidate 'B' has no score in 1 of its trials (c0 seed 0: x): record them, or choose with --missing: "
+            "drop leaves them out, zero counts them as 0"))
 
     def test_long_lists_are_counted(self):
         pair = self.read([line(f"c{i}", config=config) for i in range(9) for config in ("AB" if i == 0 else "A")])

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 from core import decide, files, logs, trial_logs, trials
 import harness
-from core.decide import Record
+from core.decide import Figures
 from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
 from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options
@@ -36,13 +36,13 @@ from views.words import Words, format_line, verdict_lines
 OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
 
 
-def compare(baseline: Record, candidate: Record, case_set: harness.CaseSet,
-            options: Options = DEFAULT_OPTIONS, names: Sequence[str] = trials.SIDES) -> Record:
+def compare(baseline: harness.Record, candidate: harness.Record, case_set: harness.CaseSet,
+            options: Options = DEFAULT_OPTIONS, names: Sequence[str] = trials.SIDES) -> Figures:
     """Return the comparison of two run records; raise RunError, by name and value, unless they were measured alike."""
     return compare_pair(trials.from_records((baseline, candidate), case_set, names), options)
 
 
-def format_json(comparison: Record) -> str:
+def format_json(comparison: Figures) -> str:
     """Return a comparison as the text of its file."""
     return json.dumps(comparison, indent=2, allow_nan=False) + "\n"
 
@@ -110,7 +110,7 @@ def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> trials.P
     return pair
 
 
-def write_reports(args: argparse.Namespace, comparison: Record, pair: trials.Pair) -> None:
+def write_reports(args: argparse.Namespace, comparison: Figures, pair: trials.Pair) -> None:
     """Write what --table, --markdown and --html ask for."""
     from views import page, text  # only here: a plain comparison starts faster without them
 
@@ -124,7 +124,7 @@ def write_reports(args: argparse.Namespace, comparison: Record, pair: trials.Pai
         files.write("a page", args.html, page.story_html(story))
 
 
-def tell_verdict(comparison: Record) -> None:
+def tell_verdict(comparison: Figures) -> None:
     """Print the verdict, and whether the gate is met, on stderr."""
     sys.stdout.flush()  # the result comes before what is said of it
     for line in verdict_lines(comparison):

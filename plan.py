@@ -34,7 +34,7 @@ def sources_to_find(sd: float, gap: float) -> int:
     alpha = decide.Limits().alpha
     z_sum = sum(intervals.NORMAL.inv_cdf(float(share)) for share in (1 - alpha, decide.POWER))
     count = max(2, intervals.required_pairs(sd, gap, z_sum))  # t is never below z
-    while (decide.reach(alpha, count) * sd / gap) ** 2 > count:
+    while (decide.detectable_errors(alpha, count) * sd / gap) ** 2 > count:
         count += 1
     return count
 

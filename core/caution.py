@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from core.chance import grouped
-from core.decide import FEW_CASES, MIN_GROUPS, Record, text, whole_numbers
+from core.decide import FEW_CASES, MIN_GROUPS, Figures, number_text, whole_numbers
 from core.intervals import Number, flip_p_value
 from core.trials import SIDES, Pair, Side, Trial, listed
 
@@ -21,18 +21,18 @@ Rule = tuple[str, str, str]    # code, message, advice
 ALIKE = 0.95                   # of the cases with the same output, and two trials are nearly one
 
 
-def warnings(comparison: Record, pair: Pair, members: list[int]) -> list[Record]:
+def warnings(comparison: Figures, pair: Pair, group_of: list[int]) -> list[Figures]:
     """Return [{"code", "message", "advice"}, ...]: whatever could mislead a reader, the readers' own notes last.
 
     comparison holds all other keys of comparison.json. pair is after the missing policy: each score is a number.
-    members holds the source group of each case.
+    group_of holds the source group of each case.
     """
     rules = itertools.chain(_size_rules(comparison), _interval_rules(comparison), _missing_rules(comparison),
-                            _trial_rules(comparison, pair, members))
+                            _trial_rules(comparison, pair, group_of))
     return [dict(zip(("code", "message", "advice"), rule, strict=True)) for rule in rules] + pair.notes
 
 
-def _size_rules(c: Record) -> Iterator[Rule]:
+def _size_rules(c: Figures) -> Iterator[Rule]:
     overall, unit, needed = c["overall"], c["decision"]["unit"], c["decision"]["sources_for_level"]
     cases, groups, effect = overall["cases"], overall["source_sign_flip"]["groups"], c["variance"]["design_effect"]
     if groups < needed:
@@ -41,8 +41,9 @@ def _size_rules(c: Record) -> Iterator[Rule]:
     sizes = [row["cases"] for row in c["sources"] or []]
     effective = sum(sizes) ** 2 / sum(size * size for size in sizes) if sizes else groups
     if effective < 2 / 3 * groups:
-        yield ("uneven_sources", f"few sources hold most of the cases: the {groups} count as about {text(effective)}, "
-               "and the interval by source is too narrow", "record about as many cases of each source")
+        yield ("uneven_sources", f"few sources hold most of the cases: the {groups} count as about "
+               f"{number_text(effective)}, and the interval by source is too narrow",
+               "record about as many cases of each source")
     if cases < FEW_CASES:
         yield ("few_cases", f"cases: {cases}, so a single one of them can turn the result",
                f"record at least {FEW_CASES} cases")
@@ -57,11 +58,12 @@ def _size_rules(c: Record) -> Iterator[Rule]:
         yield ("nothing_to_lose", "the baseline has the lowest score in every case, so these cases cannot show a loss",
                "do not rely on \"not worse\"; add cases that the baseline passes")
     if c["nothing_moved"]:
-        yield ("nothing_moved", f"no case changed, yet up to {text(100 * c['nothing_moved']['excluded_share'])}% of "
-               f"all {unit}s may change", "do not call the two the same: add cases that are neither easy nor hopeless")
+        share = number_text(100 * c["nothing_moved"]["excluded_share"])
+        yield ("nothing_moved", f"no case changed, yet up to {share}% of all {unit}s may change",
+               "do not call the two the same: add cases that are neither easy nor hopeless")
 
 
-def _interval_rules(c: Record) -> Iterator[Rule]:
+def _interval_rules(c: Figures) -> Iterator[Rule]:
     overall, flip = c["overall"], c["overall"]["source_sign_flip"]["interval_95"]
     slices = {f"{tag}: {value}": part for tag, values in c["slices"].items() for value, part in values.items()}
     moved, (low, high) = overall["better"] + overall["worse"], overall["exact_interval_95"]
@@ -93,11 +95,11 @@ def _excludes_0(interval: Sequence[Number]) -> bool:
     return not interval[0] <= 0 <= interval[1]
 
 
-def _missing_rules(c: Record) -> Iterator[Rule]:
+def _missing_rules(c: Figures) -> Iterator[Rule]:
     trials, bounds = [c["incomplete"][side]["trials"] for side in SIDES], c["incomplete"]["difference_bounds"]
     if bounds and bounds[0] * bounds[1] <= 0:
         yield ("incomplete_decides", f"had the incomplete trials been graded, the difference could lie anywhere from "
-               f"{text(bounds[0])} to {text(bounds[1])}: its sign depends on them",
+               f"{number_text(bounds[0])} to {number_text(bounds[1])}: its sign depends on them",
                "find out why, and record them again with what lets them end")
     if max(trials) > 2 * min(trials):
         yield ("one_sided_incomplete", "incomplete trials: baseline {}, candidate {}".format(*trials),
@@ -110,7 +112,7 @@ def _missing_rules(c: Record) -> Iterator[Rule]:
                "record the missing trials; each case weighs the same, and one with fewer is noisier")
 
 
-def _trial_rules(c: Record, pair: Pair, members: list[int]) -> Iterator[Rule]:
+def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
     if any(max(map(len, side.trials)) == 1 for side in pair.sides):
         yield ("one_trial", "there is one trial a case, so a real change and a lucky draw look alike",
                "record 3 trials a case or more")
@@ -129,10 +131,10 @@ def _trial_rules(c: Record, pair: Pair, members: list[int]) -> Iterator[Rule]:
             yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers {alike}), "
                    f"so its {sum(map(len, groups))} trials count as {len(groups)}",
                    "record with other seeds, or with bench.py --seeds per-case")
-        rise, p_value = _order_effect(side, members)
+        rise, p_value = _order_effect(side, group_of)
         if p_value < 0.01:
             yield ("order_effect", f"from the earlier to the later trials of the same cases the {name}'s score changes "
-                   f"by {text(rise)} (p = {text(p_value)})",
+                   f"by {number_text(rise)} (p = {number_text(p_value)})",
                    "find what changed while recording, and record both sides in turns")
 
 
@@ -169,7 +171,7 @@ def _nearly_alike(side: Side) -> list[list[int]]:
     return groups if 1 < len(groups) < count else []
 
 
-def _order_effect(side: Side, members: list[int]) -> tuple[Fraction, Number]:
+def _order_effect(side: Side, group_of: list[int]) -> tuple[Fraction, Number]:
     """Return the mean rise from the early to the late half of each case's trials, and its two-sided sign-flip p-value.
 
     Within a case, so the mix of cases does not matter; by group, because variants of one message share their luck under
@@ -181,8 +183,8 @@ def _order_effect(side: Side, members: list[int]) -> tuple[Fraction, Number]:
         except ValueError:
             return math.inf, trial.at or ""
 
-    rises, cases = dict.fromkeys(members, Fraction(0)), 0
-    for group, case in zip(members, side.trials, strict=True):
+    rises, cases = dict.fromkeys(group_of, Fraction(0)), 0
+    for group, case in zip(group_of, side.trials, strict=True):
         half = len(case) // 2
         if half and all(trial.at for trial in case):
             scores = [trial.score or 0 for trial in sorted(case, key=when)]

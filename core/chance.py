@@ -5,7 +5,7 @@
 
 Numbers in, a dict out for each key that `comparison.json` holds: exact or full floats, figures.py rounds. Reads, writes
 and prints nothing. `baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order;
-`members` the index of each case's source group. Without sources each case is its own group.
+`group_of` the index of each case's source group. Without sources each case is its own group.
 """
 
 import functools
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from core.decide import MIN_GROUPS, Z_95, Limits, Record, Scores, evidence_of, holds, squares_of, text
+from core.decide import MIN_GROUPS, Z_95, Limits, Figures, Scores, evidence_of, holds, number_text, squares_of
 from core.files import RunError
 from core.intervals import SEED, InvertedSum, Number, flip_p_value
 from core.trials import SIDES, Pair, Side, Trial, trial_numbers
@@ -77,7 +77,7 @@ def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int,
     return min(1.0, math.fsum(share for move, share in deals.items() if abs(move) >= least))
 
 
-def changed_by_chance(passes: list[Passes] | None) -> Record:
+def changed_by_chance(passes: list[Passes] | None) -> Figures:
     """Return how many cases moved by at least 1, 2, ... trials, and how many would have by sampling alone.
 
     passes as pass_counts gives them. The list ends where nothing moved and nothing (to 4 places) was expected to;
@@ -106,7 +106,7 @@ def changed_by_chance(passes: list[Passes] | None) -> Record:
 
 # === These very cases ===
 
-def shared_luck(pair: Pair, paired: bool) -> Record:
+def shared_luck(pair: Pair, paired: bool) -> Figures:
     """Return whether one stream of chance pushed the cases of a trial together, over the trials that all cases have.
 
     Of the differences by trial where trials pair, else of each side alone: "ratio", the variance of the trials' sums to
@@ -120,7 +120,7 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     (5.0, True, 'trials of different cases move together, 5 times as much as independent cases would (p = 0.001817)')
     """
     sides = [_scores_of_all(side) for side in pair.sides]
-    figures: Record = {"trials": min(len(scores[0]) for scores in sides), "paired": paired} | dict.fromkeys(
+    figures: Figures = {"trials": min(len(scores[0]) for scores in sides), "paired": paired} | dict.fromkeys(
         ("ratio", "p_value", "baseline", "candidate")) | {"withheld": False, "reason": None}
     if figures["trials"] < LUCK_TRIALS:
         if len(pair.cases) > 1 and any(map(_repeats_a_seed, pair.sides)):
@@ -134,8 +134,9 @@ def shared_luck(pair: Pair, paired: bool) -> Record:
     alarms = [luck for luck in lucks if luck["ratio"] and (luck["ratio"] > LUCK_RATIO or luck["p_value"] < LUCK_P)]
     if alarms:
         worst = min(alarms, key=operator.itemgetter("p_value"))
-        figures |= {"withheld": True, "reason": "trials of different cases move together, "
-                    f"{text(worst['ratio'])} times as much as independent cases would (p = {text(worst['p_value'])})"}
+        ratio, p_value = number_text(worst["ratio"]), number_text(worst["p_value"])
+        figures |= {"withheld": True, "reason": f"trials of different cases move together, {ratio} times as much as "
+                    f"independent cases would (p = {p_value})"}
     return figures
 
 
@@ -152,7 +153,7 @@ def _scores_of_all(side: Side) -> list[tuple[Number, ...]]:
             for case, of_case in zip(side.trials, numbers, strict=True)]
 
 
-def _luck(scores: Sequence[tuple[Number, ...]]) -> Record:
+def _luck(scores: Sequence[tuple[Number, ...]]) -> Figures:
     """Return ratio and p-value of scores by case and trial; None where no case varies."""
     together = squares_of([sum(column) for column in zip(*scores, strict=True)])
     apart = math.fsum(squares_of(row) * cases for row, cases in Counter(scores).items())
@@ -184,7 +185,7 @@ class VeryCases:
     sides, and trial numbers that give the same answers in all cases.
     """
 
-    def __init__(self, pair: Pair, paired: bool, luck: Record) -> None:
+    def __init__(self, pair: Pair, paired: bool, luck: Figures) -> None:
         before, after = scores_of(pair)
         self.paired, self.reason = paired, luck["reason"] if luck["withheld"] else None
         self.passes = None if paired else pass_counts(before, after)
@@ -215,14 +216,14 @@ class VeryCases:
                 changes = [sum(changes)]
             self.units.append([change * most // len(old) for change in changes])
 
-    def figures(self, cases: Sequence[int], difference: Number) -> Record:
+    def figures(self, cases: Sequence[int], difference: Number) -> Figures:
         """Return how often the difference on exactly these cases would be as large, had only the sampling differed.
 
         p_value: of sign flips of the trial pairs, for pass or fail the exact McNemar test on the pairs that disagree;
         where trials do not pair, of dealing each case's passes to the two runs. interval_95 is that of sampling alone,
         1.96 standard errors to each side. Both say nothing of other cases. None with the reason.
         """
-        answer: Record = dict.fromkeys(("p_value", "interval_95", "pairs", "disagree", "method"))
+        answer: Figures = dict.fromkeys(("p_value", "interval_95", "pairs", "disagree", "method"))
         answer |= {"reason": self.reason, "interval_reason": self.reason}
         units = [self.units[i] for i in cases] if self.paired else []
         values = [value for case in units for value in case if value]
@@ -327,7 +328,7 @@ def _dealt(cases: Sequence[Passes]) -> float:
 
 # === Cases that sometimes pass ===
 
-def consistency(pair: Pair) -> Record:
+def consistency(pair: Pair) -> Figures:
     """Return how steadily each side passes; only the top of the score range passes.
 
     By side the number of cases that pass "always", "sometimes", "never", and "pass_hat_k": for k from 1 to the least
@@ -361,7 +362,7 @@ def consistency(pair: Pair) -> Record:
                       "reason": None if least > 1 else "one trial a case: none can pass only sometimes"}
 
 
-def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
+def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Figures]:
     """Return, for each (tag, value), how many cases it has and which do not pass all trials of the candidate.
 
     pair is as it was read: a trial without a score, or one that the baseline has and the candidate lacks, has not
@@ -384,8 +385,8 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Record]:
 
 # === The baseline against itself ===
 
-def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_DECLARED,
-                score_range: tuple[Number, Number] = (0, 1), seed: int = SEED) -> Record:
+def noise_floor(baseline: Scores, group_of: list[int], limits: Limits = NOTHING_DECLARED,
+                score_range: tuple[Number, Number] = (0, 1), seed: int = SEED) -> Figures:
     """Return how large a difference the baseline shows against itself, and how often the gate answers that wrongly.
 
     Its trials are split in two halves of T // 2 (T odd: one stays out; uneven: the first min T count), by the same
@@ -398,16 +399,16 @@ def noise_floor(baseline: Scores, members: list[int], limits: Limits = NOTHING_D
     >>> found["splits"], found["largest_difference"], found["gate_tripped_share"], found["reason"]
     (1, Fraction(1, 3), None, 'groups: 3, too few for an interval to try a gate on')
     """
-    trials, groups = min(map(len, baseline)), max(members) + 1
+    trials, groups = min(map(len, baseline)), max(group_of) + 1
     half = trials // 2
-    figures: Record = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
+    figures: Figures = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
                                      "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}
     if not half:
         return figures | {"reason": "one trial a case: no halves to compare"}
     unit = math.lcm(*{score.denominator for scores in baseline for score in scores})
     sizes = [0] * groups
     columns = [[0] * groups for _ in range(trials)]                        # group sums of each trial number
-    for group, scores in zip(members, baseline, strict=True):
+    for group, scores in zip(group_of, baseline, strict=True):
         sizes[group] += 1
         for column, score in zip(columns, scores, strict=False):           # of uneven trials the first count
             column[group] += score.numerator * (unit // score.denominator)

@@ -24,7 +24,7 @@ from core.intervals import NORMAL, Groups, Number
 from core.trials import SIDES, Pair, Side, Trial, listed
 
 Scores = list[list[int | Fraction]]
-Record = dict[str, Any]
+Figures = dict[str, Any]
 
 FEW_CASES = 10                 # cases; below, a single case is a tenth of the result
 MIN_GROUPS = 6                 # fewer carry no 95% sign-flip interval: 2 / 2^5 is more than 5%
@@ -38,10 +38,10 @@ GATES = ("better", "not-worse", "equivalent")
 LOOK_CONSTANTS = (1.977, 2.004, 2.024, 2.040, 2.053, 2.063, 2.072, 2.080, 2.087)
 
 
-def text(value: Number, sign: str = "") -> str:
+def number_text(value: Number, sign: str = "") -> str:
     """Return a number for a sentence: 4 digits, from 0.01 to 1 at most 4 places, as figures have, from 1000 on none.
 
-    >>> text(-0.092308), text(0.0012345), text(15.684, "+"), text(-19159.2)
+    >>> number_text(-0.092308), number_text(0.0012345), number_text(15.684, "+"), number_text(-19159.2)
     ('-0.0923', '0.001234', '+15.68', '-19159')
     """
     number = float(value)
@@ -130,7 +130,7 @@ class Differences(NamedTuple):
         cases = Counter(self.group_of)
         return [(cases[group], total) for group, total in self.sums(self.numerators).items()]
 
-    def means(self) -> Record:
+    def means(self) -> Figures:
         """Return the mean shares over all cases, and their difference."""
         n = len(self.numerators)
         return {"baseline": Fraction(sum(self.baseline), n * self.grid),
@@ -242,7 +242,7 @@ def contradicted(seen: Evidence, limits: Limits) -> bool:
     return any(seen.above(-sign, -limit, alpha) for sign, limit, alpha in _demands(limits.claim, limits))
 
 
-def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str] | None = None) -> Record:
+def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str] | None = None) -> Figures:
     """Return the claims, the first of them as verdict, the intervals they rest on, and whether the gate is met.
 
     failed names the cases that had to pass and did not; None where none had to, which is no gate. A gate is met when
@@ -256,7 +256,7 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str
     claims = [claim for claim in CLAIMS if holds(claim, seen, limits)]
     claim_holds = limits.gate is None or limits.claim in claims
     gated = limits.gate is not None or failed is not None
-    record: Record = {
+    record: Figures = {
         "unit": "source" if has_sources else "case", "groups": len(seen.groups), "min_gain": limits.min_gain,
         "margin": limits.margin, "look": limits.look and "{}/{}".format(*limits.look), "among": limits.among,
         "alpha": limits.alpha, "level": 1 - 2 * limits.alpha, "interval": flip.interval, "interval_method": flip.method,
@@ -274,10 +274,10 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str
     return record
 
 
-def _safety_intervals(seen: Evidence, limits: Limits) -> Record:
+def _safety_intervals(seen: Evidence, limits: Limits) -> Figures:
     """Return the intervals that claims are held against beside the first; None where none is asked for."""
     alpha, other = limits.alpha, limits.equivalence_alpha
-    figures: Record = dict.fromkeys(("equivalence_level", "equivalence_interval", "interval_with_one_more",
+    figures: Figures = dict.fromkeys(("equivalence_level", "equivalence_interval", "interval_with_one_more",
                                      "equivalence_interval_with_one_more", "interval_with_missing_filled"))
     if len(seen.groups) < limits.sources:
         return figures
@@ -297,7 +297,7 @@ def _widest(lower: Evidence, upper: Evidence, alpha: Number) -> tuple[Number, Nu
     return (low[0], high[1]) if low and high else None
 
 
-def why_not(record: Record, claim: str | None) -> str:
+def why_not(record: Figures, claim: str | None) -> str:
     """Return in words why a claim does not hold (None: why nothing can be claimed), from a decision's own numbers."""
     unit, margin = record["unit"], record["margin"]
     if record["interval"] is None:
@@ -306,7 +306,7 @@ def why_not(record: Record, claim: str | None) -> str:
     low, high = record[kind]
     objection = _objection(claim, low, high, record)
     if objection:
-        return f"the interval by {unit}, {text(low, '+')} to {text(high, '+')}, {objection}"
+        return f"the interval by {unit}, {number_text(low, '+')} to {number_text(high, '+')}, {objection}"
     changes = []
     if claim in SAFETY:
         low, high = record[f"{kind}_with_one_more"]
@@ -317,26 +317,27 @@ def why_not(record: Record, claim: str | None) -> str:
         if change >= margin:
             needed = record["sources_needed"]
             settle = f"; about {needed} {unit}s would settle it" if needed else ""
-            return f"one more {unit} that {event} at {text(change)}, beyond the margin of {text(margin)}{settle}"
+            return (f"one more {unit} that {event} at {number_text(change)}, beyond the margin of "
+                    f"{number_text(margin)}{settle}")
     return MISSING
 
 
-def _objection(claim: str | None, low: Number, high: Number, record: Record) -> str | None:
+def _objection(claim: str | None, low: Number, high: Number, record: Figures) -> str | None:
     """Return in words what in an interval speaks against a claim; None where nothing does."""
     gain, margin = record["min_gain"], record["margin"]
     if claim in SAFETY:
         if low > -margin and (high < margin or claim == "not worse"):
             return None
-        change = f"a {'change' if claim == 'equivalent' else 'loss'} of {text(margin)}"
+        change = f"a {'change' if claim == 'equivalent' else 'loss'} of {number_text(margin)}"
         return f"shows {change} or more" if low >= margin or high <= -margin else f"does not rule out {change}"
     if low > gain or claim is None and high < 0:
         return None
     if claim is None and low <= 0 < high:
         return "leaves open whether it is a gain or a loss"
-    return f"does not lie above {text(gain)}"
+    return f"does not lie above {number_text(gain)}"
 
 
-def nothing_moved(diffs: Differences) -> Record | None:
+def nothing_moved(diffs: Differences) -> Figures | None:
     """Return what a comparison without any difference still excludes; None where some case differs.
 
     If more than excluded_share of all sources changed visibly, none of these would have with less than 5% chance
@@ -377,7 +378,7 @@ def _t_share(angle: float, df: int) -> float:
     return (1 + ((angle + within) * 2 / math.pi if odd else within)) / 2
 
 
-def reach(alpha: Number, groups: int) -> float:
+def detectable_errors(alpha: Number, groups: int) -> float:
     """Return how many standard errors a difference lies from a limit that so many groups tell it from with POWER."""
     return sum(t_quantile(float(share), groups - 1) for share in (1 - alpha, POWER))
 
@@ -390,7 +391,7 @@ def t_interval(groups: list[tuple[int, Fraction]]) -> tuple[Number, Number]:
     return mean - half_width, mean + half_width
 
 
-def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
+def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Figures:
     """Return "sources_needed", for the claim of safety, and "groups_needed", for the verdict of endless sources.
 
     The claim of safety is "equivalent" where that is the gate, else "not worse"; None without a margin, and where the
@@ -409,7 +410,7 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Record:
             break
     if claim != verdict and gap > 0 and groups > 1:
         variance = cluster_variance(seen.groups, seen.unit) * groups
-        needed = _whole(variance * Fraction(reach(demands[0][2], groups)) ** 2 / gap ** 2)
+        needed = _whole(variance * Fraction(detectable_errors(demands[0][2], groups)) ** 2 / gap ** 2)
         safe = _sources_needed(claim, seen, limits) if claim in SAFETY else None
         figures["groups_needed"] = max(needed, limits.sources, groups + 1, safe or 0)
     return figures
@@ -467,7 +468,7 @@ class _Way(NamedTuple):
 
 
 def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha: Number = Fraction(1, 40),
-             target: Number | None = None) -> Record:
+             target: Number | None = None) -> Figures:
     """Return "variance", "half_width", "plan" (None without a target half-width) and "detectable_difference".
 
     Model: difference of a case = mean + source + case + sampling / T. Moments of the one-way layout with unequal groups
@@ -486,36 +487,37 @@ def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha:
     wider. Without spread to plan from (one case, one source, all equal) figures are None with the reason.
     """
     variance, whole, ways = _variance(diffs, trials, has_sources)
-    widths: Record = dict.fromkeys(("now", "twice_cases", "twice_trials", "endless_trials", "twice_groups"))
+    widths: Figures = dict.fromkeys(("now", "twice_cases", "twice_trials", "endless_trials", "twice_groups"))
     squares = {f"twice_{name}": (whole + way.staying) / 2 for name, way in ways.items() if name != "source_groups"}
     if ways:
         squares |= {"now": whole, "twice_groups": whole / 2}
     if "trials" in ways:
         squares["endless_trials"] = ways["trials"].staying
     widths |= {name: Z_95 * math.sqrt(square) for name, square in squares.items()}
+    detectable = math.sqrt(whole) * detectable_errors(alpha, len(diffs.groups())) if squares else None
     return {"variance": variance, "half_width": widths | {"reason": variance["reason"]},
             "plan": None if target is None else _plan(target, variance, whole, ways),
-            "detectable_difference": math.sqrt(whole) * reach(alpha, len(diffs.groups())) if squares else None}
+            "detectable_difference": detectable}
 
 
-def _plan(target: Number, variance: Record, whole: float, ways: dict[str, _Way]) -> Record:
+def _plan(target: Number, variance: Figures, whole: float, ways: dict[str, _Way]) -> Figures:
     """Return how many sources, cases or trials bring the variance of the mean difference, whole, down to the target."""
-    needed: Record = dict.fromkeys(("source_groups", "cases", "trials"))
+    needed: Figures = dict.fromkeys(("source_groups", "cases", "trials"))
     reasons = [variance["reason"]] if variance["reason"] else []
     for name, way in ways.items():
         room = (target / Z_95) ** 2 - way.staying
         if room > 0:
             needed[name] = max(way.fewest, _whole(way.now * (whole - way.staying) / room))
         else:
-            reasons.append(f"endless {name} alone leave {text(Z_95 * math.sqrt(way.staying))}")
+            reasons.append(f"endless {name} alone leave {number_text(Z_95 * math.sqrt(way.staying))}")
     return {"half_width": target, **needed, "reason": "; ".join(reasons) or None}
 
 
-def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tuple[Record, float, dict[str, _Way]]:
+def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tuple[Figures, float, dict[str, _Way]]:
     """Return "variance", that of the mean difference, and the ways to lessen it: none where there is no spread."""
     groups, of_sources = diffs.groups(), Fraction(0)           # the part of the variance that sources make
     n, number = len(diffs.numerators), len(groups)
-    variance: Record = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
+    variance: Figures = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
                                       "standard_error_source", "design_effect", "reason"))
     if n < 2:
         return variance | {"reason": "one case shows no spread between cases"}, 0, {}
@@ -599,7 +601,7 @@ def unscored(as_read: Pair) -> dict[str, list[list[str | None]]]:
     return {case.id: [reasons(before), reasons(after)] for case, before, after in cases}
 
 
-def incomplete(as_read: Pair) -> Record:
+def incomplete(as_read: Pair) -> Figures:
     """Return the unscored trials by side and reason, and the difference if they had gone one way or the other.
 
     Takes a Pair before any missing policy. difference_bounds, over all cases: all of the baseline's at the top of the
@@ -610,7 +612,7 @@ def incomplete(as_read: Pair) -> Record:
                  for case in side.trials)
         return sum((Fraction(sum(scores)) / len(scores) for scores in cases), Fraction(0)) / len(side.trials)
 
-    figures: Record = {}
+    figures: Figures = {}
     for name, reasons in zip(SIDES, zip(*unscored(as_read).values(), strict=True), strict=True):
         counts = Counter(itertools.chain(*reasons))
         figures[name] = {"trials": counts.total(), "reasons": dict(sorted(counts.items()))}

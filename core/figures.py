@@ -18,7 +18,7 @@ from statistics import fmean
 from typing import Any
 
 from core import adjust, caution, chance, decide, intervals, trials
-from core.decide import Differences, Evidence, Record, Scores
+from core.decide import Differences, Evidence, Figures, Scores
 from core.files import TOOL_VERSION
 from core.intervals import RESAMPLES, IndexStream, Interval
 from core.options import DEFAULT_OPTIONS, Options
@@ -48,7 +48,7 @@ def differences(pair: Pair) -> Differences:
     numbers, grid = decide.whole_numbers(shares)
     baseline, candidate = numbers[:len(pair.cases)], numbers[len(pair.cases):]
     changes = list(map(operator.sub, candidate, baseline))
-    return Differences(baseline, candidate, grid, changes, grid, trials.sources(pair)).of(range(len(changes)))
+    return Differences(baseline, candidate, grid, changes, grid, trials.source_groups(pair)).of(range(len(changes)))
 
 
 class Data:
@@ -74,7 +74,7 @@ class Data:
 # === Figures ===
 
 
-def case_figures(diffs: Differences, stream: IndexStream | None) -> Record:
+def case_figures(diffs: Differences, stream: IndexStream | None) -> Figures:
     """Return means, difference, cases by direction, the two intervals by case and the sign-flip interval by source.
 
     Without a stream nothing is drawn: the exact interval takes the place of the seeded one.
@@ -99,7 +99,7 @@ def by_trial(scores: Sequence[Scores], stream: IndexStream | None) -> Interval:
     return intervals.sampled_interval(changes, unit, stream) if stream else intervals.exact_interval(changes, unit)
 
 
-def overall_figures(data: Data, stream: IndexStream | None) -> Record:
+def overall_figures(data: Data, stream: IndexStream | None) -> Figures:
     """Return the figures over all cases; the stream serves by case, then by trial."""
     diffs = data.differences
     overall = case_figures(diffs, stream)
@@ -114,7 +114,7 @@ def overall_figures(data: Data, stream: IndexStream | None) -> Record:
     }
 
 
-def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Record, str | None, int]:
+def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Figures, str | None, int]:
     """Return the slices by tag and value, how their p-values were adjusted, and how many different ones there are.
 
     Slices of the same cases name each other and count once. A slice of too few source groups makes no claim: it has no
@@ -131,7 +131,7 @@ def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Record, str |
     for answer, p_value in zip(these.values(), holm, strict=True):
         answer["adjusted_p_value"] = p_value
     adjusted, method = _adjusted(parts, len(data.differences.groups()))
-    slices, unscored = dict[str, Record](), decide.unscored(data.as_read)
+    slices, unscored = dict[str, Figures](), decide.unscored(data.as_read)
     for (tag, value), cases in data.slices.items():
         figures = case_figures(parts[cases], stream)
         missing = [unscored[data.pair.cases[i].id] for i in cases]
@@ -161,7 +161,7 @@ def _adjusted(parts: dict[Cases, Differences],
     return dict(zip(enough, p_values, strict=True)), method
 
 
-def trial_pairs(data: Data) -> Record:
+def trial_pairs(data: Data) -> Figures:
     """Return "trial_pairs" by outcome; None, with the reason, where trials do not pair or are not pass or fail."""
     if data.unpaired or data.passes is None:
         return {"trial_pairs": None, "trial_pairs_reason": data.unpaired or "scores are not pass or fail"}
@@ -171,7 +171,7 @@ def trial_pairs(data: Data) -> Record:
     return {"trial_pairs": named, "trial_pairs_reason": None}
 
 
-def case_rows(data: Data) -> list[Record]:
+def case_rows(data: Data) -> list[Figures]:
     """Return what each case that differs scores."""
     diffs, passes = data.differences, data.passes
     return [{"case_id": case.id, "baseline": diffs.baseline[i] / diffs.grid,
@@ -180,7 +180,7 @@ def case_rows(data: Data) -> list[Record]:
             for i, case in enumerate(data.pair.cases) if diffs.numerators[i]]
 
 
-def source_rows(data: Data) -> list[Record] | None:
+def source_rows(data: Data) -> list[Figures] | None:
     """Return what each source scores, in the order of its first case; None where no case names a source."""
     if not data.has_sources:
         return None
@@ -191,7 +191,7 @@ def source_rows(data: Data) -> list[Record] | None:
             for cases in members.values()]
 
 
-def measure_figures(data: Data) -> Record:
+def measure_figures(data: Data) -> Figures:
     """Return cost, latency and tokens a case, with the paired difference, over the cases where both sides have them.
 
     The interval is the t interval of the standard error by source: these are not what is decided on, and have no few
@@ -223,7 +223,7 @@ def _means(side: Side, name: str) -> dict[int, float]:
     return {i: fmean(values) for i, values in enumerate(known) if values}
 
 
-def decided(data: Data) -> Record:
+def decided(data: Data) -> Figures:
     """Return the decision; with what is missing filled, save of run records, where that is the model's outcome."""
     score_range = data.pair.score_range
     seen = evidence(data.differences, score_range)
@@ -242,13 +242,13 @@ def evidence(diffs: Differences, score_range: tuple[trials.Score, trials.Score])
     return decide.evidence_of([cases for cases, _ in diffs.groups()], before, after, diffs.grid, score_range)
 
 
-def noise_floor(data: Data) -> Record:
+def noise_floor(data: Data) -> Figures:
     """Return how much the baseline differs from itself."""
     return chance.noise_floor(data.scores[0], data.differences.group_of, data.options.limits, data.pair.score_range,
                               data.options.seed)
 
 
-def planning(data: Data) -> Record:
+def planning(data: Data) -> Figures:
     """Return "variance", "half_width", "plan" and "detectable_difference"."""
     sampled = data.scores
     if not data.unpaired:
@@ -259,7 +259,7 @@ def planning(data: Data) -> Record:
 # === The comparison ===
 
 
-def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Record:
+def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Figures:
     """Return the comparison of a Pair, every figure rounded; RunError where something is missing that may not be."""
     data = Data(as_read, options)
     pair, diffs = data.pair, data.differences

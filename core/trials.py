@@ -433,7 +433,7 @@ def trial_numbers(side: Side) -> list[Sequence[int]]:
 # === Groups ===
 
 
-def sources(pair: Pair) -> list[int]:
+def source_groups(pair: Pair) -> list[int]:
     """Return the number of each case's source group, in order of their first case; without a source, one of its own."""
     numbers: dict[object, int] = {}
     return [numbers.setdefault(i if case.source is None else case.source, len(numbers))

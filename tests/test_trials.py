@@ -598,11 +598,11 @@ class GroupsTest(LogTest):
     def test_sources_group_cases_and_a_case_without_one_stands_alone(self):
         rows = [text for task_id, cluster in zip("abcdef", ("s2", None, "s1", "s2", " ", 0))
                 for text in both(task_id, cluster=cluster)]
-        self.assertEqual(trials.sources(self.read(rows)), [0, 1, 2, 0, 3, 4])
+        self.assertEqual(trials.source_groups(self.read(rows)), [0, 1, 2, 0, 3, 4])
 
     def test_source_named_like_a_place_is_no_lone_case(self):
         rows = [*both("a", cluster="1"), *both("b"), *both("c", cluster=1)]
-        self.assertEqual(trials.sources(self.read(rows)), [0, 1, 0])
+        self.assertEqual(trials.source_groups(self.read(rows)), [0, 1, 0])
 
     def test_slices_are_sorted_and_a_missing_tag_is_none(self):
         tags = {"a": {"lang": "fr", "hard": True}, "b": {"lang": ["en", "fr"]}, "c": {"lang": None}, "d": None}

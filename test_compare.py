@@ -13,7 +13,7 @@ from fractions import Fraction
 from unittest import mock
 
 import compare
-from core import figures
+from core import chance, figures
 import harness
 from core import intervals
 from core import options
@@ -110,7 +110,7 @@ class PublishedTest(unittest.TestCase):
     def test_sampled_lower_end_depends_on_the_seed(self):
         _, cases, runs = published()
         pair = trials.from_records(runs, cases)
-        found = figures.differences(pair)
+        found = figures.differences(chance.scores_of(pair), trials.source_groups(pair))
         groups, unit = found.groups(), found.unit
         ends = set()
         for seed in range(50):

@@ -1,79 +1,87 @@
 """Which of many slices stands out? p-values that allow for how many slices were looked at.
 
-    $ python3 -c "from core import adjust; print(*adjust.holm([0.01, 0.04, 0.03]))"
-    0.03 0.06 0.06
+    $ python3 -c "from core import adjust; print(adjust.holm({'en': 0.01, 'es': 0.04, 'fr': 0.03}))"
+    {'en': 0.03, 'fr': 0.06, 'es': 0.06}
 
-Numbers in, numbers out. `adjusted_p_values` serves the question of new sources, `holm` that of these very cases.
+Numbers in, numbers out, each under the name of its slice. `adjusted_p_values` serves the question of new sources,
+`holm` that of these very cases.
 """
 
 import functools
-import itertools
 import operator
 import random
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import TypeVar
 
 from core.intervals import SEED, Number
 
 EVERY_PATTERN = 16        # groups up to which all 2 ** 16 sign patterns are gone through
 SIGN_PATTERNS = 10_000    # drawn beyond
 
+Name = TypeVar("Name")     # of a slice
 
-def holm(p_values: Sequence[Number]) -> list[Number]:
-    """Return p-values that allow for how many were looked at (Holm 1979), in their order.
 
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
+def holm(p_values: Mapping[Name, Number]) -> dict[Name, Number]:
+    """Return p-values that allow for how many were looked at (Holm 1979).
+
+    >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
+    {'a': 0.03, 'c': 0.06, 'b': 0.06}
     """
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    adjusted = itertools.accumulate(((len(order) - rank) * p_values[i] for rank, i in enumerate(order)), max)
-    by_place = dict(zip(order, adjusted, strict=True))
-    return [min(1, by_place[i]) for i in range(len(order))]
+    adjusted: dict[Name, Number] = {}
+    largest: Number = 0
+    for rank, name in enumerate(sorted(p_values, key=p_values.__getitem__)):
+        largest = max(largest, min(1, (len(p_values) - rank) * p_values[name]))
+        adjusted[name] = largest
+    return adjusted
 
 
-def adjusted_p_values(slices: Sequence[Sequence[int]],
-                      sizes: Sequence[Sequence[int]]) -> tuple[list[tuple[Fraction, Fraction]], str]:
+def adjusted_p_values(slices: Mapping[Name, tuple[Sequence[int], Sequence[int]]],
+                      ) -> tuple[dict[Name, tuple[Fraction, Fraction]], str]:
     """Return for each slice a p-value that allows for all the slices looked at, and the least that it could have; and
     the method: the single-step maximum.
 
-    slices[j][g] is the sum of numerators of slice j's cases in source group g (0 where it has none). A sign pattern
-    turns whole groups, in all slices alike, so slices that share cases move together. The statistic of a slice is its
-    |signed sum| over the root of its sum of squares; its p-value is the share of patterns under which the largest
-    statistic of any slice is at least the one observed. A slice without any difference has p = 1. Exact for up to
-    EVERY_PATTERN groups, else SIGN_PATTERNS random patterns and (1 + k) / (1 + N). Westfall & Young (1993).
+    A slice is (sums, sizes): the sum of numerators of its cases in each source group, 0 where it has none, and their
+    number. A sign pattern turns whole groups, in all slices alike, so slices that share cases move together. The
+    statistic of a slice is its |signed sum| over the root of its sum of squares; its p-value is the share of patterns
+    under which the largest statistic of any slice is at least the one observed. A slice without any difference has
+    p = 1. Exact for up to EVERY_PATTERN groups, else SIGN_PATTERNS random patterns and (1 + k) / (1 + N). Westfall &
+    Young (1993).
 
-    The least is that with all of its groups moved one way, each by sizes[j][g], its number of cases, and the other
-    slices as seen. Where its groups move unevenly a slice may reach still less, as one does that has: then it is what
-    it has.
+    The least is that with all of its groups moved one way, each by its number of cases, and the other slices as seen.
+    Where its groups move unevenly a slice may reach still less, as one does that has: then it is what it has.
 
-    >>> adjusted_p_values([[1, 1, 1, 1], [1, 0, 0, 0]], [[2, 2, 2, 2], [1, 0, 0, 0]])
-    ([(Fraction(1, 8), Fraction(1, 8)), (Fraction(1, 1), Fraction(1, 1))], 'exact, 16 sign patterns')
+    >>> adjusted_p_values({"all": ([1, 1, 1, 1], [2, 2, 2, 2]), "one": ([1, 0, 0, 0], [1, 0, 0, 0])})[0]
+    {'all': (Fraction(1, 8), Fraction(1, 8)), 'one': (Fraction(1, 1), Fraction(1, 1))}
     """
-    n = len(slices[0])
-    count, p_values = _patterns(n)[0], []
+    n = len(next(iter(slices.values()))[0])
+    count, p_values = _patterns(n)[0], dict[Name, tuple[Fraction, Fraction]]()
     drawn = 1 if n > EVERY_PATTERN else 0              # then the pattern observed is one more
-    largest = second = [-1.0] * count                  # under each pattern, and the largest but that one
-    for column in slices:
-        own = _statistics(column)
-        smaller = [b if b < a else a for a, b in zip(largest, own, strict=True)]
-        second = [b if b > a else a for a, b in zip(second, smaller, strict=True)]
-        largest = [b if b > a else a for a, b in zip(largest, own, strict=True)]
+    largest = [-1.0] * count                           # statistic of any slice under each pattern
+    second = [-1.0] * count                            # the largest but that one
+    for sums, _ in slices.values():
+        for p, own in enumerate(_statistics(sums)):
+            if own > largest[p]:
+                second[p], largest[p] = largest[p], own
+            elif own > second[p]:
+                second[p] = own
     ordered = sorted(largest)
-    for column, cases in zip(slices, sizes, strict=True):
-        observed = sum(column) ** 2 / (_squares(column) or 1)
+    for name, (sums, sizes) in slices.items():
+        observed = sum(sums) ** 2 / (_squares(sums) or 1)
         reached = count - bisect_left(ordered, observed)
-        least = min(reached, _least_reached(column, cases, largest, second))
-        p_values.append((Fraction(reached + drawn, count + drawn), Fraction(least + drawn, count + drawn)))
+        least = min(reached, _least_reached(sums, sizes, largest, second))
+        p_values[name] = Fraction(reached + drawn, count + drawn), Fraction(least + drawn, count + drawn)
     return p_values, f"sampled, {count} sign patterns, seed {SEED}" if drawn else f"exact, {2 ** n} sign patterns"
 
 
 def _least_reached(column: Sequence[int], cases: Sequence[int], largest: list[float], second: list[float]) -> int:
     """Return under how many patterns a statistic is as large as that of a slice whose groups all moved one way."""
     taken = [pattern for pattern, size in zip(_patterns(len(cases))[1], cases, strict=True) if size]
-    every, none = functools.reduce(operator.and_, taken), ~functools.reduce(operator.or_, taken)
-    one_way = f"{(every | none) % (1 << len(largest)):0{len(largest)}b}"       # for each pattern, the last one first
-    reached = {p for p, bit in enumerate(one_way) if bit == "1"}
+    every, some = functools.reduce(operator.and_, taken), functools.reduce(operator.or_, taken)
+    count = len(largest)
+    one_way = every | (1 << count) - 1 - some                                  # the patterns that take all, or none
+    reached = {p for p, bit in enumerate(f"{one_way:0{count}b}") if bit == "1"}         # the last pattern first
     limit = sum(cases) ** 2 / _squares(cases) * (1 - 1e-12)
     if max(largest) >= limit:                                                  # else no slice that was seen reaches it
         statistics = zip(_statistics(column), largest, second, strict=True)
@@ -127,10 +135,11 @@ def _sums_taken(column: Sequence[int]) -> list[int]:
             while carry:
                 planes[at], carry = planes[at] ^ carry, planes[at] & carry
                 at += 1
-    sums, digits_0 = [0] * count, int.from_bytes(b"0" * count)
+    sums, zeros = [0] * count, int.from_bytes(b"0" * count)
     for first in reversed(range(0, len(planes), 8)):            # eight planes make a byte for each pattern
-        byte_of_each = sum(int.from_bytes(f"{plane:0{count}b}".encode()) - digits_0 << i
-                           for i, plane in enumerate(planes[first:first + 8])).to_bytes(count)
-        pairs = zip(sums, byte_of_each, strict=True)
-        sums = [256 * total + byte for total, byte in pairs] if any(sums) else list(byte_of_each)
+        byte_of_each = 0
+        for i, plane in enumerate(planes[first:first + 8]):
+            digits = int.from_bytes(f"{plane:0{count}b}".encode()) - zeros      # a byte for each, which is 0 or 1
+            byte_of_each += digits << i
+        sums = [256 * total + byte for total, byte in zip(sums, byte_of_each.to_bytes(count), strict=True)]
     return sums

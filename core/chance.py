@@ -18,14 +18,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from core.decide import MIN_GROUPS, Z_95, Limits, Figures, Scores, evidence_of, holds, number_text, squares_of
-from core.files import RunError
-from core.intervals import SEED, InvertedSum, Number, flip_p_value
+from core.decide import (
+    MIN_GROUPS, Z_95, Evidence, Figures, Limits, Scores, evidence_of, holds, number_text, squares_of)
+from core.intervals import InvertedSum, Number, flip_p_value
 from core.trials import SIDES, Pair, Side, Trial, trial_numbers
 
 LUCK_TRIALS = 4                # fewer show too little of whether trials of different cases move together
 LUCK_RATIO, LUCK_P = 2, 0.01   # beyond, they do
-NOTHING_DECLARED = Limits()
 ALIKE_BY_CHANCE = 0.05         # pairs of trial numbers expected to agree everywhere; fewer, and agreeing is no chance
 
 
@@ -185,23 +184,22 @@ class VeryCases:
     sides, and trial numbers that give the same answers in all cases.
     """
 
-    def __init__(self, pair: Pair, paired: bool, luck: Figures) -> None:
-        before, after = scores_of(pair)
-        self.paired, self.reason = paired, luck["reason"] if luck["withheld"] else None
-        self.passes = None if paired else pass_counts(before, after)
-        self.units: list[list[int]] = []           # the differences of each case that could have either sign
+    def __init__(self, pair: Pair, scores: Sequence[Scores], passes: list[Passes] | None, luck: Figures) -> None:
+        self.passes, self.paired = passes or [], luck["paired"]
+        self.reason = luck["reason"] if luck["withheld"] else None
+        self.flips: list[list[int]] = []           # the differences of each case that could have either sign
         self.variances: list[float | None] = []    # of each case's difference, by sampling; None with a single trial
-        if paired:
-            self._pairs(pair, before, after)
+        if self.paired:
+            self._pairs(pair, *scores)
         else:
-            if not self.passes:
+            if passes is None:
                 self.reason = self.reason or "trials do not pair, and scores are not pass or fail"
-            for scores in zip(before, after, strict=True):
-                variances = [_variance_of_mean(tuple(zip(case))) for case in scores]       # each trial is a draw
+            for sides in zip(*scores, strict=True):
+                variances = [_variance_of_mean(tuple(zip(case))) for case in sides]        # each trial is a draw
                 self.variances.append(None if None in variances else math.fsum(filter(None, variances)))
 
     def _pairs(self, pair: Pair, before: Scores, after: Scores) -> None:
-        """Fill in units and variances where trials pair; units of all cases are whole numbers on one grid."""
+        """Fill in flips and variances where trials pair; flips of all cases are whole numbers on one grid."""
         most = math.lcm(*{len(case) for case in before})
         unit = math.lcm(*{score.denominator for side in (before, after) for case in side for score in case})
         draw_of = {number: draw for draw, numbers in enumerate(alike_trials(pair)) for number in numbers}
@@ -212,9 +210,9 @@ class VeryCases:
                 by_draw.setdefault(draw_of[number], []).append(int((c - b) * unit))
             self.variances.append(_variance_of_mean(tuple(map(tuple, by_draw.values())), unit))
             changes = list(map(sum, by_draw.values()))
-            if len(old) > 1 and all(map(_alike, trials)):
+            if all(map(alike, trials)):
                 changes = [sum(changes)]
-            self.units.append([change * most // len(old) for change in changes])
+            self.flips.append([change * most // len(old) for change in changes])
 
     def figures(self, cases: Sequence[int], difference: Number) -> Figures:
         """Return how often the difference on exactly these cases would be as large, had only the sampling differed.
@@ -225,14 +223,14 @@ class VeryCases:
         """
         answer: Figures = dict.fromkeys(("p_value", "interval_95", "pairs", "disagree", "method"))
         answer |= {"reason": self.reason, "interval_reason": self.reason}
-        units = [self.units[i] for i in cases] if self.paired else []
-        values = [value for case in units for value in case if value]
+        flips = [self.flips[i] for i in cases] if self.paired else []
+        values = [value for case in flips for value in case if value]
         if self.paired:
-            answer |= {"pairs": sum(map(len, units)), "disagree": len(values)}
+            answer |= {"pairs": sum(map(len, flips)), "disagree": len(values)}
         if self.reason:
             return answer
-        if self.passes is None:
-            moving = sum(map(any, units))
+        if self.paired:
+            moving = sum(map(any, flips))
             one_size = len({*map(abs, values)}) <= 1
             answer["p_value"] = min(1, flip_p_value(values))
             answer["method"] = "exact McNemar test" if one_size else "sign flips of trial pairs"
@@ -246,8 +244,8 @@ class VeryCases:
             return answer | {"interval_reason": "one trial a case shows no sampling"}
         if moving < MIN_GROUPS:
             return answer | {"interval_reason": f"fewer than {MIN_GROUPS} cases with a pair of trials that disagrees"}
-        reach = Z_95 * math.sqrt(math.fsum(variances)) / len(cases)
-        return answer | {"interval_95": [difference - reach, difference + reach]}
+        half_width = Z_95 * math.sqrt(math.fsum(variances)) / len(cases)
+        return answer | {"interval_95": [difference - half_width, difference + half_width]}
 
 
 @functools.lru_cache(maxsize=4096)         # of thousands of cases most have the same few differences
@@ -259,7 +257,7 @@ def _variance_of_mean(draws: tuple[tuple[Number, ...], ...], unit: int = 1) -> f
     return squares / (len(draws) - 1) * sum(len(draw) ** 2 for draw in draws) / (trials * unit) ** 2
 
 
-def _alike(trials: Sequence[Trial]) -> bool:
+def alike(trials: Sequence[Trial]) -> bool:
     """Tell whether the outputs of these trials are known and the same, to the byte."""
     return trials[0].output is not None and len({trial.output for trial in trials}) == 1
 
@@ -279,7 +277,8 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     numbers = sorted(set[int]().union(*cases))
     columns = {number: tuple(case.get(number) for case in cases) for number in numbers}     # None where it is lacking
     if any(None in column for column in columns.values()):
-        groups = grouped(numbers, lambda number, group: all(_agree(columns[number], columns[k]) for k in group))
+        groups = grouped(numbers, lambda number, group: all(
+            a == b or a is None or b is None for k in group for a, b in zip(columns[number], columns[k], strict=True)))
     else:
         same: dict[tuple[Any, ...], list[int]] = {}        # thousands of trials cannot be held against each other
         for number, column in columns.items():
@@ -288,10 +287,6 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     if len(groups) < len(numbers) and math.comb(len(numbers), 2) * math.prod(map(_agreeing, cases)) > ALIKE_BY_CHANCE:
         return [[number] for number in numbers]
     return groups
-
-
-def _agree(answers: Sequence[Any], others: Sequence[Any]) -> bool:
-    return all(a == b or a is None or b is None for a, b in zip(answers, others, strict=True))
 
 
 def grouped(numbers: Iterable[int], alike: Callable[[int, list[int]], bool]) -> list[list[int]]:
@@ -326,67 +321,10 @@ def _dealt(cases: Sequence[Passes]) -> float:
     return min(1.0, max(0.0, difference.share(-seen) + 1 - difference.share(seen - 1)) + 1e-12)
 
 
-# === Cases that sometimes pass ===
-
-def consistency(pair: Pair) -> Figures:
-    """Return how steadily each side passes; only the top of the score range passes.
-
-    By side the number of cases that pass "always", "sometimes", "never", and "pass_hat_k": for k from 1 to the least
-    number of trials the mean over cases of C(passes, k) / C(T, k), the chance that k trials all pass (Yao et al. 2024,
-    arXiv:2406.12045). newly_unsteady are the cases that pass sometimes, and did not before; newly_steady the reverse.
-
-    >>> from core.trials import ComparedCase
-    >>> before, after = (Side({}, [[Trial(t, score) for t, score in enumerate(scores)]], [])
-    ...                  for scores in ([1, 1, 1], [1, 0, 1]))
-    >>> consistency(Pair([ComparedCase("a", None, ())], before, after, (0, 1), {}, []))["newly_unsteady"]
-    ['a']
-    """
-    figures, unsteady = dict[str, Any](), []
-    least = min(len(case) for side in pair.sides for case in side.trials)
-    for name, side in zip(SIDES, pair.sides, strict=True):
-        counts = [([trial.score for trial in case].count(pair.score_range[1]), len(case)) for case in side.trials]
-        powers = [0.0] * least
-        for (passes, trials), cases in Counter(counts).items():
-            chance = 1.0
-            for k in range(min(least, passes)):
-                chance *= (passes - k) / (trials - k)
-                powers[k] += chance * cases / len(counts)
-        sometimes = {case.id for case, (passes, trials) in zip(pair.cases, counts, strict=True) if 0 < passes < trials}
-        never = sum(passes == 0 for passes, _ in counts)
-        figures[name] = {"always": len(counts) - len(sometimes) - never, "sometimes": len(sometimes), "never": never,
-                         "pass_hat_k": powers}
-        unsteady.append(sometimes)
-    before, after = unsteady
-    return figures | {"newly_unsteady": [case.id for case in pair.cases if case.id in after and case.id not in before],
-                      "newly_steady": [case.id for case in pair.cases if case.id in before and case.id not in after],
-                      "reason": None if least > 1 else "one trial a case: none can pass only sometimes"}
-
-
-def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Figures]:
-    """Return, for each (tag, value), how many cases it has and which do not pass all trials of the candidate.
-
-    pair is as it was read: a trial without a score, or one that the baseline has and the candidate lacks, has not
-    passed. Raises RunError where a slice has no case.
-    """
-    rules, top = [], pair.score_range[1]
-    for tag, value in wanted:
-        failed, count = [], 0
-        for case, before, after in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
-            if (tag, value) in (*case.tags, ("source", case.source)):
-                count += 1
-                passed, trials = sum(trial.score == top for trial in after), max(len(before), len(after))
-                if passed < trials:
-                    failed.append({"case_id": case.id, "passed": passed, "trials": trials})
-        if not count:
-            raise RunError(f"--must-pass {tag}={value}: no case has this tag value; correct it, or leave it out")
-        rules.append({"tag": tag, "value": value, "cases": count, "failed": failed})
-    return rules
-
-
 # === The baseline against itself ===
 
-def noise_floor(baseline: Scores, group_of: list[int], limits: Limits = NOTHING_DECLARED,
-                score_range: tuple[Number, Number] = (0, 1), seed: int = SEED) -> Figures:
+def noise_floor(baseline: Scores, group_of: list[int], limits: Limits, score_range: tuple[Number, Number],
+                seed: int) -> Figures:
     """Return how large a difference the baseline shows against itself, and how often the gate answers that wrongly.
 
     Its trials are split in two halves of T // 2 (T odd: one stays out; uneven: the first min T count), by the same
@@ -395,7 +333,7 @@ def noise_floor(baseline: Scores, group_of: list[int], limits: Limits = NOTHING_
     have been met; how often not-worse or equivalent would not; without a gate, how often better or worse was claimed.
     Two whole runs differ about 1 / sqrt(2) as much as halves. Figures that cannot be had are None, with the reason.
 
-    >>> found = noise_floor([[0, 1], [1, 1], [1, 1]], [0, 1, 2])
+    >>> found = noise_floor([[0, 1], [1, 1], [1, 1]], [0, 1, 2], Limits(), (0, 1), 1)
     >>> found["splits"], found["largest_difference"], found["gate_tripped_share"], found["reason"]
     (1, Fraction(1, 3), None, 'groups: 3, too few for an interval to try a gate on')
     """
@@ -405,31 +343,38 @@ def noise_floor(baseline: Scores, group_of: list[int], limits: Limits = NOTHING_
                                      "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}
     if not half:
         return figures | {"reason": "one trial a case: no halves to compare"}
-    unit = math.lcm(*{score.denominator for scores in baseline for score in scores})
-    sizes = [0] * groups
-    columns = [[0] * groups for _ in range(trials)]                        # group sums of each trial number
-    for group, scores in zip(group_of, baseline, strict=True):
-        sizes[group] += 1
-        for column, score in zip(columns, scores, strict=False):           # of uneven trials the first count
-            column[group] += score.numerator * (unit // score.denominator)
-    low, high = score_range
-    steps = math.ceil((high - low) * unit * half * len(baseline))
+    columns, unit = _sums_by_trial(baseline, group_of, trials)
+    cases, whole = Counter(group_of), unit * half
+    sizes = [cases[group] for group in range(groups)]
+    steps = math.ceil((score_range[1] - score_range[0]) * whole * len(baseline))
     splits, method = _splits(trials, _most_splits(groups, trials, steps), seed)
-    claims = [limits.claim] if limits.claim else ["better", "worse"]
-    true_claim = limits.gate in ("not-worse", "equivalent")                # of a system that is the same
     differences, wrong = [], []
     for numbers in splits:
         early, late = (list(map(sum, zip(*(columns[t] for t in side), strict=True))) for side in numbers)
-        differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * unit * half))
-        if groups < limits.sources:
-            continue
-        for before, after in ((early, late), (late, early)):
-            seen = evidence_of(sizes, before, after, unit * half, score_range)
-            wrong.append(any(holds(claim, seen, limits) for claim in claims) != true_claim)
+        differences.append(Fraction(abs(sum(late) - sum(early)), len(baseline) * whole))
+        if groups >= limits.sources:
+            wrong += [_answered_wrongly(evidence_of(sizes, *sides, whole, score_range), limits)
+                      for sides in ((early, late), (late, early))]
     return figures | {"trials_per_half": half, "splits": len(splits), "method": method,
                       "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences),
                       "gate_tripped_share": Fraction(sum(wrong), len(wrong)) if wrong else None,
                       "reason": None if wrong else f"groups: {groups}, too few for an interval to try a gate on"}
+
+
+def _sums_by_trial(scores: Scores, group_of: list[int], trials: int) -> tuple[list[list[int]], int]:
+    """Return the sums of scores of so many trial numbers by group, in whole numbers, and the unit of these."""
+    unit = math.lcm(*{score.denominator for case in scores for score in case})
+    columns = [[0] * (max(group_of) + 1) for _ in range(trials)]
+    for group, case in zip(group_of, scores, strict=True):
+        for column, score in zip(columns, case, strict=False):             # of uneven trials the first count
+            column[group] += score.numerator * (unit // score.denominator)
+    return columns, unit
+
+
+def _answered_wrongly(seen: Evidence, limits: Limits) -> bool:
+    """Tell whether the gate, or without one the claims of a change, are wrong of a system that is the same."""
+    claims = [limits.claim] if limits.claim else ["better", "worse"]
+    return any(holds(claim, seen, limits) for claim in claims) != (limits.gate in ("not-worse", "equivalent"))
 
 
 def _most_splits(groups: int, trials: int, steps: int) -> int:

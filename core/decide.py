@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from core import intervals
 from core.intervals import NORMAL, Groups, Number
-from core.trials import SIDES, Pair, Side, Trial, listed
+from core.trials import listed
 
 Scores = list[list[int | Fraction]]
 Figures = dict[str, Any]
@@ -116,19 +116,24 @@ class Differences(NamedTuple):
     grid: int
     numerators: list[int]  # the difference of case i is numerators[i] / unit, on the coarsest grid that holds them
     unit: int
-    group_of: list[int]
+    group_of: list[int]  # of each case the number of its group
+    all_groups: int  # how many there are, also those that have no case here
 
-    def sums(self, values: Sequence[int]) -> dict[int, int]:
-        """Return the sum of values, one a case, over each source group, in order of their first case."""
-        sums = dict.fromkeys(self.group_of, 0)
+    def sums(self, values: Sequence[int]) -> list[int]:
+        """Return the sum of values, one a case, over each of all groups, by its number."""
+        sums = [0] * self.all_groups
         for group, value in zip(self.group_of, values, strict=True):
             sums[group] += value
         return sums
 
+    def sizes(self) -> list[int]:
+        """Return how many cases each of all groups has, by its number."""
+        return self.sums([1] * len(self.group_of))
+
     def groups(self) -> list[tuple[int, int]]:
-        """Return (number of cases, sum of numerators) of each source group."""
-        cases = Counter(self.group_of)
-        return [(cases[group], total) for group, total in self.sums(self.numerators).items()]
+        """Return (number of cases, sum of numerators) of each source group that has cases, in order of the first."""
+        sizes, sums = self.sizes(), self.sums(self.numerators)
+        return [(sizes[group], sums[group]) for group in dict.fromkeys(self.group_of)]
 
     def means(self) -> Figures:
         """Return the mean shares over all cases, and their difference."""
@@ -142,7 +147,8 @@ class Differences(NamedTuple):
         baseline, candidate, numerators, group_of = (
             [values[i] for i in cases] for values in (self.baseline, self.candidate, self.numerators, self.group_of))
         step = math.gcd(self.unit, *numerators)
-        return Differences(baseline, candidate, self.grid, [k // step for k in numerators], self.unit // step, group_of)
+        return self._replace(baseline=baseline, candidate=candidate, numerators=[k // step for k in numerators],
+                             unit=self.unit // step, group_of=group_of)
 
 
 class Evidence(NamedTuple):
@@ -464,11 +470,12 @@ class _Way(NamedTuple):
     """One thing to record more of."""
     now: float                     # how many there are; of trials a case the harmonic mean
     fewest: int                    # to ask for
-    staying: float                 # the part of the variance of the mean difference that stays however many there are
+    shrinking: float               # the part of the variance of the mean difference that twice as many would halve
+    staying: float                 # the part that stays however many there are
 
 
-def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha: Number = Fraction(1, 40),
-             target: Number | None = None) -> Figures:
+def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha: Number,
+             target: Number | None) -> Figures:
     """Return "variance", "half_width", "plan" (None without a target half-width) and "detectable_difference".
 
     Model: difference of a case = mean + source + case + sampling / T. Moments of the one-way layout with unequal groups
@@ -486,73 +493,80 @@ def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha:
     freedom less than there are sources. The widths are normal approximations: with few groups the sign-flip interval is
     wider. Without spread to plan from (one case, one source, all equal) figures are None with the reason.
     """
-    variance, whole, ways = _variance(diffs, trials, has_sources)
+    variance, ways = _variance(diffs, trials, has_sources)
     widths: Figures = dict.fromkeys(("now", "twice_cases", "twice_trials", "endless_trials", "twice_groups"))
-    squares = {f"twice_{name}": (whole + way.staying) / 2 for name, way in ways.items() if name != "source_groups"}
+    detectable = None
     if ways:
-        squares |= {"now": whole, "twice_groups": whole / 2}
+        whole = ways["source_groups" if has_sources else "cases"].shrinking
+        widths |= {"now": _half_width(whole), "twice_groups": _half_width(whole / 2)}
+        detectable = math.sqrt(whole) * detectable_errors(alpha, len(diffs.groups()))
+    if "cases" in ways:
+        widths["twice_cases"] = _half_width(ways["cases"].shrinking / 2 + ways["cases"].staying)
     if "trials" in ways:
-        squares["endless_trials"] = ways["trials"].staying
-    widths |= {name: Z_95 * math.sqrt(square) for name, square in squares.items()}
-    detectable = math.sqrt(whole) * detectable_errors(alpha, len(diffs.groups())) if squares else None
+        widths["twice_trials"] = _half_width(ways["trials"].shrinking / 2 + ways["trials"].staying)
+        widths["endless_trials"] = _half_width(ways["trials"].staying)
     return {"variance": variance, "half_width": widths | {"reason": variance["reason"]},
-            "plan": None if target is None else _plan(target, variance, whole, ways),
+            "plan": None if target is None else _plan(target, variance["reason"], ways),
             "detectable_difference": detectable}
 
 
-def _plan(target: Number, variance: Figures, whole: float, ways: dict[str, _Way]) -> Figures:
-    """Return how many sources, cases or trials bring the variance of the mean difference, whole, down to the target."""
+def _half_width(variance: float) -> float:
+    return Z_95 * math.sqrt(variance)
+
+
+def _plan(target: Number, reason: str | None, ways: dict[str, _Way]) -> Figures:
+    """Return how many sources, cases or trials bring the half-width down to the target."""
     needed: Figures = dict.fromkeys(("source_groups", "cases", "trials"))
-    reasons = [variance["reason"]] if variance["reason"] else []
+    reasons = [reason] if reason else []
     for name, way in ways.items():
         room = (target / Z_95) ** 2 - way.staying
         if room > 0:
-            needed[name] = max(way.fewest, _whole(way.now * (whole - way.staying) / room))
+            needed[name] = max(way.fewest, _whole(way.now * way.shrinking / room))
         else:
-            reasons.append(f"endless {name} alone leave {number_text(Z_95 * math.sqrt(way.staying))}")
+            reasons.append(f"endless {name} alone leave {number_text(_half_width(way.staying))}")
     return {"half_width": target, **needed, "reason": "; ".join(reasons) or None}
 
 
-def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tuple[Figures, float, dict[str, _Way]]:
-    """Return "variance", that of the mean difference, and the ways to lessen it: none where there is no spread."""
+def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tuple[Figures, dict[str, _Way]]:
+    """Return "variance", and the ways to lessen that of the mean difference: none where there is no spread."""
     groups, of_sources = diffs.groups(), Fraction(0)           # the part of the variance that sources make
     n, number = len(diffs.numerators), len(groups)
     variance: Figures = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
                                       "standard_error_source", "design_effect", "reason"))
     if n < 2:
-        return variance | {"reason": "one case shows no spread between cases"}, 0, {}
+        return variance | {"reason": "one case shows no spread between cases"}, {}
     whole = by_case = cluster_variance([(1, k) for k in diffs.numerators], diffs.unit)
     variance["standard_error_case"] = math.sqrt(by_case)
     if has_sources and number < 2:
-        return variance | {"reason": "one source shows no spread between sources"}, 0, {}
-    reasons = []
+        return variance | {"reason": "one source shows no spread between sources"}, {}
+    reasons, ways = [], dict[str, _Way]()
     if has_sources:
         by_source = cluster_variance(groups, diffs.unit)
         variance["standard_error_source"] = math.sqrt(by_source)
         variance["design_effect"] = by_source / by_case if by_case else None
-        ways = {"source_groups": _Way(number, MIN_GROUPS, 0.0)}
     else:
         reasons.append("no source tag: each case counts as independent")
-        ways = {"cases": _Way(n, MIN_GROUPS, 0.0)}
     if number < n:
         between, within = _between_and_within(groups, diffs)
         variance["between_sources"] = between
         if between:
             of_sources = between * sum(cases ** 2 for cases, _ in groups) / n ** 2
             whole = of_sources + within / n
-        ways["cases"] = _Way(n, number, float(of_sources))
+        ways["cases"] = _Way(n, number, float(whole - of_sources), float(of_sources))
     elif has_sources:                      # what more cases of the same sources would bring nobody knows
         reasons.append("one case a source: between_cases holds the part of the sources too")
     if all(any(len(case) > 1 for case in scores) for scores in trials):
         sampling, part = (sum(figures) for figures in zip(*map(_sampling, trials), strict=True))
         variance |= {"between_cases": max(0.0, (whole - of_sources) * n - part), "sampling": sampling}
-        ways["trials"] = _Way(sampling / (part or 1), 1, of_sources + variance["between_cases"] / n)
+        staying = of_sources + variance["between_cases"] / n
+        ways["trials"] = _Way(sampling / (part or 1), 1, whole - staying, staying)
     else:
         reasons.append("one trial a case: the sampling part is not known")
+    ways["source_groups" if has_sources else "cases"] = _Way(number, MIN_GROUPS, float(whole), 0.0)
     if len(set(diffs.numerators)) == 1:
         reasons.append("all equal: no spread to plan from")
         ways = {}
-    return variance | {"reason": "; ".join(reasons) or None}, float(whole), ways
+    return variance | {"reason": "; ".join(reasons) or None}, ways
 
 
 def _between_and_within(groups: Groups, diffs: Differences) -> tuple[Fraction, Fraction]:
@@ -585,39 +599,3 @@ def cluster_variance(groups: Sequence[tuple[int, int | Fraction]], unit: int) ->
     n, total = map(sum, zip(*groups, strict=True))
     squares = sum((group_total * n - cases * total) ** 2 for cases, group_total in groups)
     return Fraction(squares * len(groups), (len(groups) - 1) * n ** 4 * unit ** 2)
-
-
-# === What if the incomplete trials had been graded? ===
-
-def unscored(as_read: Pair) -> dict[str, list[list[str | None]]]:
-    """Return why trials of each case have no score, on both sides, before any missing policy.
-
-    A case that a side lacks counts as one trial, "missing".
-    """
-    def reasons(trials: list[Trial]) -> list[str | None]:
-        return [trial.reason for trial in trials if trial.score is None] if trials else ["missing"]
-
-    cases = zip(as_read.cases, as_read.baseline.trials, as_read.candidate.trials, strict=True)
-    return {case.id: [reasons(before), reasons(after)] for case, before, after in cases}
-
-
-def incomplete(as_read: Pair) -> Figures:
-    """Return the unscored trials by side and reason, and the difference if they had gone one way or the other.
-
-    Takes a Pair before any missing policy. difference_bounds, over all cases: all of the baseline's at the top of the
-    score range and the candidate's at the bottom, then the other way round. None where each trial has a score.
-    """
-    def mean(side: Side, filled: Number) -> Fraction:
-        cases = ([filled if trial.score is None else trial.score for trial in case] or [filled]
-                 for case in side.trials)
-        return sum((Fraction(sum(scores)) / len(scores) for scores in cases), Fraction(0)) / len(side.trials)
-
-    figures: Figures = {}
-    for name, reasons in zip(SIDES, zip(*unscored(as_read).values(), strict=True), strict=True):
-        counts = Counter(itertools.chain(*reasons))
-        figures[name] = {"trials": counts.total(), "reasons": dict(sorted(counts.items()))}
-    if not any(side["trials"] for side in figures.values()):
-        return figures | {"difference_bounds": None}
-    low, high = as_read.score_range
-    return figures | {"difference_bounds": [mean(as_read.candidate, low) - mean(as_read.baseline, high),
-                                            mean(as_read.candidate, high) - mean(as_read.baseline, low)]}

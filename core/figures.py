@@ -17,7 +17,7 @@ from fractions import Fraction
 from statistics import fmean
 from typing import Any
 
-from core import adjust, caution, chance, decide, intervals, trials
+from core import adjust, caution, chance, decide, intervals, outcomes, trials
 from core.decide import Differences, Evidence, Figures, Scores
 from core.files import TOOL_VERSION
 from core.intervals import RESAMPLES, IndexStream, Interval
@@ -38,17 +38,17 @@ DECLARED = frozenset(("min_gain", "margin", "score_range", "alpha", "level", "eq
 # === What figures are computed from ===
 
 
-def differences(pair: Pair) -> Differences:
-    """Return the shares and differences of a Pair whose every trial has a score.
+def differences(scores: Sequence[Scores], group_of: list[int]) -> Differences:
+    """Return the shares and differences of cases, from the scores of each side and the source group of each case.
 
     The share of a case is the mean score of its trials, however many they are.
     """
     share = functools.cache(lambda scores: Fraction(sum(scores)) / len(scores))  # of thousands most score alike
-    shares = [share(tuple(case)) for side in chance.scores_of(pair) for case in side]
-    numbers, grid = decide.whole_numbers(shares)
-    baseline, candidate = numbers[:len(pair.cases)], numbers[len(pair.cases):]
-    changes = list(map(operator.sub, candidate, baseline))
-    return Differences(baseline, candidate, grid, changes, grid, trials.source_groups(pair)).of(range(len(changes)))
+    shares = [[share(tuple(case)) for case in side] for side in scores]
+    grid = math.lcm(*{share.denominator for side in shares for share in side})
+    baseline, candidate = ([share.numerator * (grid // share.denominator) for share in side] for side in shares)
+    changes, cases = list(map(operator.sub, candidate, baseline)), range(len(group_of))
+    return Differences(baseline, candidate, grid, changes, grid, group_of, max(group_of) + 1).of(cases)
 
 
 class Data:
@@ -56,7 +56,8 @@ class Data:
 
     def __init__(self, as_read: Pair, options: Options) -> None:
         self.as_read, self.options = as_read, options  # the Pair with what is missing
-        self.must_pass = chance.must_pass(as_read, options.must_pass)
+        self.must_pass = outcomes.must_pass(as_read, options.must_pass)
+        self.unscored = outcomes.unscored(as_read)
         # A model whose answer is missing has not passed.
         self.missing = options.missing if as_read.task is None else "zero"
         pair, self.excluded = trials.apply_missing(as_read, self.missing)
@@ -64,11 +65,11 @@ class Data:
         self.pair = pair._replace(notes=pair.notes + notes)  # each trial has a score
         self.scores = chance.scores_of(pair)  # by side
         self.passes = chance.pass_counts(*self.scores)  # by case; None where a score is neither pass nor fail
-        self.differences = differences(pair)
+        self.differences = differences(self.scores, trials.source_groups(pair))
         self.has_sources = any(case.source is not None for case in pair.cases)
         self.unpaired = trials.unpaired_reason(pair)
         self.luck = chance.shared_luck(pair, not self.unpaired)
-        self.very_cases = chance.VeryCases(pair, not self.unpaired, self.luck)
+        self.very_cases = chance.VeryCases(pair, self.scores, self.passes, self.luck)
 
 
 # === Figures ===
@@ -126,39 +127,24 @@ def slice_figures(data: Data, stream: IndexStream | None) -> tuple[Figures, str 
         names.setdefault(cases, []).append(f"{tag}: {value}")
     parts = {cases: data.differences.of(cases) for cases in names}
     these = {cases: data.very_cases.figures(cases, part.means()["difference"]) for cases, part in parts.items()}
-    p_values = [answer["p_value"] for answer in these.values()]
-    holm = adjust.holm(p_values) if None not in p_values else p_values
-    for answer, p_value in zip(these.values(), holm, strict=True):
-        answer["adjusted_p_value"] = p_value
-    adjusted, method = _adjusted(parts, len(data.differences.groups()))
-    slices, unscored = dict[str, Figures](), decide.unscored(data.as_read)
+    known = {cases: answer["p_value"] for cases, answer in these.items() if answer["p_value"] is not None}
+    of_these = adjust.holm(known)
+    enough = {cases: (part.sums(part.numerators), part.sizes()) for cases, part in parts.items()
+              if len(part.groups()) >= decide.MIN_GROUPS}
+    of_new, method = adjust.adjusted_p_values(enough) if enough else ({}, None)
+    slices = dict[str, Figures]()
     for (tag, value), cases in data.slices.items():
         figures = case_figures(parts[cases], stream)
-        missing = [unscored[data.pair.cases[i].id] for i in cases]
-        p_value, smallest = adjusted.get(cases, (None, None))
+        missing = [data.unscored[data.pair.cases[i].id] for i in cases]
+        p_value, smallest = of_new.get(cases, (None, None))
         slices.setdefault(tag, {})[value] = figures | {
             "few_cases": len(cases) < decide.FEW_CASES, "source_groups": figures["source_sign_flip"]["groups"],
             "adjusted_p_value": p_value, "smallest_adjusted_p_value": smallest,
             "same_cases_as": [name for name in names[cases] if name != f"{tag}: {value}"],
             "incomplete": {side: sum(len(reasons[at]) for reasons in missing) for at, side in enumerate(SIDES)},
-            "these_cases": these[cases],
+            "these_cases": these[cases] | {"adjusted_p_value": of_these.get(cases)},
         }
     return slices, method, len(parts)
-
-
-def _adjusted(parts: dict[Cases, Differences],
-              groups: int) -> tuple[dict[Cases, tuple[Fraction, Fraction]], str | None]:
-    """Return (p-value among all, the smallest it could be) of each slice that has enough groups, and the method."""
-    enough = {cases: part for cases, part in parts.items() if len(set(part.group_of)) >= decide.MIN_GROUPS}
-    if not enough:
-        return {}, None
-    sums, sizes = [], []
-    for part in enough.values():
-        totals, counts = part.sums(part.numerators), Counter(part.group_of)
-        sums.append([totals.get(group, 0) for group in range(groups)])
-        sizes.append([counts[group] for group in range(groups)])
-    p_values, method = adjust.adjusted_p_values(sums, sizes)
-    return dict(zip(enough, p_values, strict=True)), method
 
 
 def trial_pairs(data: Data) -> Figures:
@@ -228,8 +214,9 @@ def decided(data: Data) -> Figures:
     score_range = data.pair.score_range
     seen = evidence(data.differences, score_range)
     if data.pair.task is None and data.missing != "refuse":
-        against, favour = (evidence(differences(trials.filled(data.as_read, for_candidate)), score_range)
-                           for for_candidate in (False, True))
+        filled = [trials.filled(data.as_read, for_candidate) for for_candidate in (False, True)]
+        against, favour = (evidence(differences(chance.scores_of(pair), trials.source_groups(pair)), score_range)
+                           for pair in filled)
         if (against, favour) != (seen, seen):
             seen = seen._replace(against=against, favour=favour)
     failed = [row["case_id"] for rule in data.must_pass for row in rule["failed"]] if data.must_pass else None
@@ -238,14 +225,8 @@ def decided(data: Data) -> Figures:
 
 def evidence(diffs: Differences, score_range: tuple[trials.Score, trials.Score]) -> Evidence:
     """Return the differences by source, with what the baseline's best source has and its worst one lacks."""
-    before, after = (list(diffs.sums(values).values()) for values in (diffs.baseline, diffs.candidate))
-    return decide.evidence_of([cases for cases, _ in diffs.groups()], before, after, diffs.grid, score_range)
-
-
-def noise_floor(data: Data) -> Figures:
-    """Return how much the baseline differs from itself."""
-    return chance.noise_floor(data.scores[0], data.differences.group_of, data.options.limits, data.pair.score_range,
-                              data.options.seed)
+    before, after = diffs.sums(diffs.baseline), diffs.sums(diffs.candidate)
+    return decide.evidence_of(diffs.sizes(), before, after, diffs.grid, score_range)
 
 
 def planning(data: Data) -> Figures:
@@ -275,9 +256,11 @@ def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Figures:
         "baseline": pair.baseline.description, "candidate": pair.candidate.description,
         "overall": overall, **trial_pairs(data), "slices": slices, "cases": case_rows(data),
         "sources": source_rows(data), "slices_compared": compared, "adjusted_method": adjusted_method,
-        "shared_luck": data.luck, "consistency": chance.consistency(pair),
-        "changed_by_chance": chance.changed_by_chance(data.passes), "noise_floor": noise_floor(data),
-        **planning(data), "incomplete": decide.incomplete(as_read),
+        "shared_luck": data.luck, "consistency": outcomes.consistency(pair),
+        "changed_by_chance": chance.changed_by_chance(data.passes),
+        "noise_floor": chance.noise_floor(data.scores[0], diffs.group_of, options.limits, pair.score_range,
+                                          options.seed),
+        **planning(data), "incomplete": outcomes.incomplete(as_read, data.unscored),
         "nothing_moved": decide.nothing_moved(diffs),
         "tool_version": TOOL_VERSION, "task": pair.task,
         "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},

@@ -17,15 +17,20 @@ from core.intervals import SEED, sign_flip
 
 def p_values(slices):
     """Return the p-values of slices whose groups have one case each, and the method."""
-    found, method = adjust.adjusted_p_values(slices, [[1] * len(column) for column in slices])
-    return [p_value for p_value, _ in found], method
+    found, method = adjust.adjusted_p_values({j: (sums, [1] * len(sums)) for j, sums in enumerate(slices)})
+    return [found[j][0] for j in range(len(slices))], method
+
+
+def adjusted(slices, sizes):
+    """Return (p-value, the least it could be) of each slice, by its number."""
+    return adjust.adjusted_p_values(dict(enumerate(zip(slices, sizes, strict=True))))[0]
 
 
 class HolmTest(unittest.TestCase):
     def test_holm_by_hand(self):
-        self.assertEqual(adjust.holm([Fraction(1, 4), Fraction(1, 100), Fraction(1, 10)]),
-                         [Fraction(1, 4), Fraction(3, 100), Fraction(1, 5)])
-        self.assertEqual(adjust.holm([]), [])
+        self.assertEqual(adjust.holm({"a": Fraction(1, 4), "b": Fraction(1, 100), "c": Fraction(1, 10)}),
+                         {"a": Fraction(1, 4), "b": Fraction(3, 100), "c": Fraction(1, 5)})
+        self.assertEqual(adjust.holm({}), {})
 
 
 class AdjustedPValuesTest(unittest.TestCase):
@@ -79,7 +84,7 @@ class AdjustedPValuesTest(unittest.TestCase):
         for n in (6, 8):
             slices = [[rng.randint(-2, 2) for _ in range(n)], [rng.randint(-2, 2) for _ in range(n - 2)] + [0, 0]]
             sizes = [[rng.randint(1, 3) for _ in range(n)], [rng.randint(1, 3) for _ in range(n - 2)] + [0, 0]]
-            for j, (p_value, found) in enumerate(adjust.adjusted_p_values(slices, sizes)[0]):
+            for j, (p_value, found) in adjusted(slices, sizes).items():
                 hits = 0
                 moved = [*slices[:j], sizes[j], *slices[j + 1:]]
                 for signs in itertools.product((1, -1), repeat=n):
@@ -89,8 +94,8 @@ class AdjustedPValuesTest(unittest.TestCase):
                 self.assertEqual(found, min(Fraction(hits, 2 ** n), p_value))
         # What has moved as a whole has the p-value that it could have.
         moved = [[5, 5, 5, 5, 5, 5, 0, 0], [1, -1, 2, 0, 1, 0, -1, 1]]
-        self.assertEqual(*adjust.adjusted_p_values(moved, [[1] * 6 + [0, 0], [1] * 8])[0][0])
-        ((_, many),), _ = adjust.adjusted_p_values([[0] * 40], [[1] * 7 + [0] * 33])
+        self.assertEqual(*adjusted(moved, [[1] * 6 + [0, 0], [1] * 8])[0])
+        _, many = adjusted([[0] * 40], [[1] * 7 + [0] * 33])[0]
         self.assertAlmostEqual(many, 2 / 2 ** 7, delta=0.005)
 
 

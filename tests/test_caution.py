@@ -11,7 +11,7 @@ import unittest
 
 from core import caution
 from core.trials import ComparedCase, Pair, Side
-from tests.test_decide import side, trial
+from tests.test_outcomes import side, trial
 
 
 def load_tests(loader, tests, pattern):

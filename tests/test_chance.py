@@ -16,7 +16,6 @@ from fractions import Fraction
 from core import chance
 from core import decide
 from core import intervals
-from core.files import RunError
 from core.trials import ComparedCase, Pair, Side, Trial
 from tests.test_decide import AIRLINE_GROUPS, AIRLINE_SCORES, decide_on, differences, grouped
 
@@ -114,11 +113,11 @@ def made_pair(baseline, candidate, outputs=None, shift=0, score_range=(0, 1), ta
 
 def asked(pair, paired=True, cases=None):
     luck = chance.shared_luck(pair, paired)
-    scores = [[[trial.score for trial in case] for case in side.trials] for side in pair.sides]
+    scores = chance.scores_of(pair)
     cases = range(len(pair.cases)) if cases is None else cases
     difference = sum(Fraction(sum(scores[1][i]), len(scores[1][i])) - Fraction(sum(scores[0][i]), len(scores[0][i]))
                      for i in cases) / len(cases)
-    return chance.VeryCases(pair, paired, luck).figures(cases, difference)
+    return chance.VeryCases(pair, scores, chance.pass_counts(*scores), luck).figures(cases, difference)
 
 
 class TheseCasesTest(unittest.TestCase):
@@ -309,8 +308,8 @@ class SharedLuckTest(unittest.TestCase):
         for place in range(6):
             some_lack = without(pair, *((i, (place + i) % 6) for i in range(30)))
             self.assertEqual(chance.alike_trials(some_lack), [[0], [1], [2], [3, 5], [4]])
-            units = chance.VeryCases(some_lack, True, chance.shared_luck(some_lack, True)).units
-            self.assertEqual(sum(map(len, units)), 4 * 20 + 5 * 10)  # a pair of a case that lacks 3 or 5 stands alone
+            found = asked(some_lack)
+            self.assertEqual(found["pairs"], 4 * 20 + 5 * 10)  # a pair of a case that lacks 3 or 5 stands alone
 
     def test_ratio_and_tail_by_hand(self):
         # Trials add up to 2, 0, 1, 1: squares 2 about their mean; within the cases 1 + 1.
@@ -358,44 +357,6 @@ class SharedLuckTest(unittest.TestCase):
         self.assertLess(alarms / 300, 0.06)                # a ratio above 2 with 9 degrees of freedom: 0.035
 
 
-class ConsistencyTest(unittest.TestCase):
-    def test_pass_hat_k_equals_every_draw_of_trials(self):
-        rng = random.Random(27)
-        scores = [[rng.randint(0, 1) for _ in range(rng.randint(3, 5))] for _ in range(6)]
-        found = chance.consistency(made_pair(scores, scores))["baseline"]["pass_hat_k"]
-        for k in (1, 2, 3):
-            draws = [[all(drawn) for drawn in itertools.combinations(case, k)] for case in scores]
-            self.assertAlmostEqual(found[k - 1], sum(sum(row) / len(row) for row in draws) / 6)
-        self.assertEqual(len(found), min(map(len, scores)))
-
-    def test_airline_comes_out_as_published(self):
-        # tau-bench (Yao et al. 2024): pass^1 to pass^4 of gpt-4o on the airline tasks
-        found = chance.consistency(made_pair(AIRLINE_SCORES, AIRLINE_SCORES))["candidate"]
-        self.assertEqual([round(value, 3) for value in found["pass_hat_k"]], [0.42, 0.273, 0.22, 0.2])
-        self.assertEqual([found[key] for key in ("always", "sometimes", "never")], [10, 26, 14])
-
-    def test_cases_newly_unsteady_and_newly_steady_are_named(self):
-        found = chance.consistency(made_pair([[2, 2], [1, 2], [0, 2], [1, 1]], [[2, 1], [2, 2], [0, 2], [0, 0]],
-                                             score_range=(0, 2)))
-        self.assertEqual((found["newly_unsteady"], found["newly_steady"]), (["c0"], ["c1"]))
-        self.assertEqual(found["baseline"], {"always": 1, "sometimes": 2, "never": 1, "pass_hat_k": [0.5, 0.25]})
-        single = chance.consistency(made_pair([[1]], [[0]]))
-        self.assertEqual((single["candidate"]["pass_hat_k"], single["newly_unsteady"]), ([0], []))
-        self.assertIn("one trial a case", single["reason"])
-
-    def test_must_pass_names_the_cases_that_do_not(self):
-        pair = made_pair([[1, 1]] * 4, [[1, 1], [1, Fraction(9, 10)], [1, None], [1]], tags=[("kind", "safety")])
-        (found,) = chance.must_pass(pair, [("kind", "safety")])
-        self.assertEqual(found, {"tag": "kind", "value": "safety", "cases": 4, "failed": [
-            {"case_id": "c1", "passed": 1, "trials": 2}, {"case_id": "c2", "passed": 1, "trials": 2},
-            {"case_id": "c3", "passed": 1, "trials": 2}]})
-        absent = pair._replace(candidate=pair.candidate._replace(trials=[[], *pair.candidate.trials[1:]]))
-        self.assertEqual(chance.must_pass(absent, [("kind", "safety")])[0]["failed"][0],
-                         {"case_id": "c0", "passed": 0, "trials": 2})
-        with self.assertRaisesRegex(RunError, "kind=safe: no case has this tag value"):
-            chance.must_pass(pair, [("kind", "safe")])
-
-
 class TailTest(unittest.TestCase):
     def test_numbers_beyond_floats_are_no_error(self):
         values = [10, 1] * 60
@@ -403,6 +364,10 @@ class TailTest(unittest.TestCase):
         self.assertAlmostEqual(intervals.flip_tail(Counter(large)), intervals.flip_tail(Counter(values)))
         groups = [(1, k) for k in (4, -2, 3, -1, 2, 0, 1)]
         self.assertEqual(decide_on(groups, 10 ** 400)["groups_needed"], 53)
+
+
+def noise_floor(baseline, members, limits=decide.Limits(), score_range=(0, 1), seed=intervals.SEED):
+    return chance.noise_floor(baseline, members, limits, score_range, seed)
 
 
 class NoiseFloorTest(unittest.TestCase):
@@ -435,7 +400,7 @@ class NoiseFloorTest(unittest.TestCase):
             luck = [rng.random() for _ in range(5)]        # a trial number may have its own luck
             baseline = [[int(rng.random() < luck[t]) for t in range(trials)] for _ in members]
             baseline[0] = baseline[0] + [1]                # one case more than the others: its last trial stays out
-            found = chance.noise_floor(baseline, members, decide.Limits(gain, margin, gate))
+            found = noise_floor(baseline, members, decide.Limits(gain, margin, gate))
             sizes, wrong = self.brute(baseline, members, gate, gain, margin)
             self.assertEqual((found["trials_per_half"], found["splits"]), (trials // 2, len(sizes) // 2))
             self.assertEqual(found["method"], "every split")
@@ -448,24 +413,24 @@ class NoiseFloorTest(unittest.TestCase):
 
     def test_scores_on_a_grid_count_as_they_are(self):
         scores = [[Fraction(1, 4), Fraction(2, 3)], [Fraction(1), Fraction(1, 2)]]
-        self.assertEqual(chance.noise_floor(scores, [0, 1])["largest_difference"], Fraction(1, 24))
+        self.assertEqual(noise_floor(scores, [0, 1])["largest_difference"], Fraction(1, 24))
 
     def test_one_trial_has_no_halves_and_few_groups_no_gate(self):
-        found = chance.noise_floor([[1, 0], [1]], [0, 1], decide.Limits(gate="better"))
+        found = noise_floor([[1, 0], [1]], [0, 1], decide.Limits(gate="better"))
         self.assertEqual(found["reason"], "one trial a case: no halves to compare")
         self.assertEqual([found[key] for key in ("trials_per_half", "splits", "mean_difference")], [None] * 3)
-        few = chance.noise_floor([[1, 0]] * 5, [0, 1, 2, 3, 4])
+        few = noise_floor([[1, 0]] * 5, [0, 1, 2, 3, 4])
         self.assertEqual((few["largest_difference"], few["gate_tripped_share"]), (1, None))
-        self.assertEqual(chance.noise_floor([[1, 0]] * 6, [0, 1, 2, 3, 4, 5])["gate_tripped_share"], 1)
+        self.assertEqual(noise_floor([[1, 0]] * 6, [0, 1, 2, 3, 4, 5])["gate_tripped_share"], 1)
 
     def test_many_splits_are_seeded(self):
         rng = random.Random(15)
         baseline = [[rng.randint(0, 1) for _ in range(12)] for _ in range(8)]
-        first, again, other = (chance.noise_floor(baseline, list(range(8)), seed=seed) for seed in (1, 1, 2))
+        first, again, other = (noise_floor(baseline, list(range(8)), seed=seed) for seed in (1, 1, 2))
         self.assertEqual(first, again)
         self.assertNotEqual(first["mean_difference"], other["mean_difference"])
         self.assertEqual((first["splits"], first["method"]), (200, "200 splits, seed 1"))
-        self.assertEqual(chance.noise_floor([[1] * 12] * 8, list(range(8)))["largest_difference"], 0)   # equal halves
+        self.assertEqual(noise_floor([[1] * 12] * 8, list(range(8)))["largest_difference"], 0)   # equal halves
 
     def test_splits_are_fewer_where_a_gate_takes_long_to_try(self):
         rng, limits = random.Random(16), decide.Limits(gate="better")
@@ -473,15 +438,15 @@ class NoiseFloorTest(unittest.TestCase):
         rough = [[round(score) for score in case] for case in fine]
         for scores, method in ((fine, f"4 splits, seed {intervals.SEED}"),          # 126 would take minutes
                                (fine[:20], "every split"), (rough, "every split")):
-            self.assertEqual(chance.noise_floor(scores, list(range(len(scores))), limits)["method"], method)
-        narrow = chance.noise_floor([[0, 0]] * 30, list(range(30)), limits, (0, Fraction(1, 1000)))
+            self.assertEqual(noise_floor(scores, list(range(len(scores))), limits)["method"], method)
+        narrow = noise_floor([[0, 0]] * 30, list(range(30)), limits, (0, Fraction(1, 1000)))
         self.assertEqual(narrow["largest_difference"], 0)                           # a range of less than one step
         for groups, trials, steps, most in ((60, 10, 3 * 10 ** 14, 8), (1000, 10, 5000, 24), (10_000, 5, 20_000, 60),
                                             (100_000, 5, 200_000, 10)):
             self.assertEqual(chance._most_splits(groups, trials, steps), most)
 
     def test_airline_shows_what_its_own_halves_differ_by(self):
-        found = chance.noise_floor(AIRLINE_SCORES, AIRLINE_GROUPS, decide.Limits(gate="better"))
+        found = noise_floor(AIRLINE_SCORES, AIRLINE_GROUPS, decide.Limits(gate="better"))
         passes = [sum(case[t] for case in AIRLINE_SCORES) for t in range(4)]
         sizes = [abs(passes[0] + passes[t] - (sum(passes) - passes[0] - passes[t])) for t in (1, 2, 3)]
         self.assertEqual(found["splits"], 3)

@@ -25,6 +25,7 @@ import itertools
 import json
 import math
 import multiprocessing
+import operator
 import platform
 import random
 import subprocess
@@ -229,25 +230,22 @@ World = tuple[list[int], list[int], decide.Evidence]     # differences of each c
 def draw_world(kind: Kind, sizes: Sequence[int], count: int, rng: random.Random) -> World:
     """Return a world of this kind that has sources of these sizes and `count` trials a case."""
     luck = [[rng.choice((-kind.luck, kind.luck)) for _ in range(count)] for _ in range(2)]
-    numerators: list[int] = []
-    groups: list[tuple[int, int]] = []
-    each: list[int] = []
-    passed: list[Fraction] = []  # the baseline's share by source
+    old: list[int] = []  # passes of each trial
+    new: list[int] = []
+    passes = []  # of both sides, by source
     for size in sizes:
-        before, passes = rng.choice(kind.before) / 100, 0
-        together = rng.choices(kind.moves)[0]
+        before, together = rng.choice(kind.before) / 100, rng.choices(kind.moves)[0]
         for _ in range(size):
             move = (together if kind.by_source else rng.choices(kind.moves)[0]) / 100
             after = before + move * (before if kind.relative else 1)
             for luck_before, luck_after in zip(*luck, strict=True):
-                old = int(rng.random() < before + luck_before)
-                new = int(rng.random() < after + luck_after)
-                each.append(new - old)
-                passes += old
-            numerators.append(sum(each[-count:]))
-        groups.append((size, sum(numerators[-size:])))
-        passed.append(Fraction(passes, size * count))
-    return numerators, each, decide.Evidence(groups, count, max(passed), 1 - min(passed))
+                old.append(int(rng.random() < before + luck_before))
+                new.append(int(rng.random() < after + luck_after))
+        passes.append([sum(side[-size * count:]) for side in (old, new)])
+    passes_before, passes_after = zip(*passes, strict=True)
+    each = list(map(operator.sub, new, old))
+    numerators = [sum(each[first:first + count]) for first in range(0, len(each), count)]
+    return numerators, each, decide.evidence_of(sizes, passes_before, passes_after, count, (0, 1))
 
 
 def wrong_claims(kind: Kind) -> set[str]:
@@ -289,22 +287,6 @@ def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: st
     return held, made
 
 
-Compared = list[tuple[decide.Evidence, decide.Limits]]   # what is seen, each with what is declared
-
-
-def draw_looks(number: int, rng: random.Random) -> Compared:
-    """Return what so many looks see where nothing differs, each of SOURCES_A_LOOK more sources."""
-    groups, = draw_unchanged(SOURCES_A_LOOK * number, 1, rng)
-    return [(decide.Evidence(groups[:SOURCES_A_LOOK * k], 5), decide.Limits(look=(k, number)))
-            for k in range(1, number + 1)]
-
-
-def draw_candidates(number: int, rng: random.Random) -> Compared:
-    """Return what is seen of so many candidates that do not differ, compared with one baseline."""
-    return [(decide.Evidence(groups, 5), decide.Limits(among=number))
-            for groups in draw_unchanged(SOURCES_COMPARED, number, rng)]
-
-
 def draw_unchanged(sources: int, candidates: int, rng: random.Random) -> list[Groups]:
     """Return for each candidate its sources' differences from one baseline: each source has 4 cases of 5 trials."""
     chances = [rng.choice((0.4, 0.5, 0.6)) for _ in range(sources)]
@@ -314,15 +296,22 @@ def draw_unchanged(sources: int, candidates: int, rng: random.Random) -> list[Gr
 
 
 def false_gains(worlds: int, seed: int) -> list[list[str]]:
-    """Return the rows of the table of looks and candidates: how often a gain is claimed where nothing differs."""
+    """Return the rows of the table of looks and candidates: how often a gain is claimed where nothing differs.
+
+    Each look sees SOURCES_A_LOOK more sources; candidates are compared with one baseline.
+    """
     rng, rows = random.Random(seed), []
-    for name, draw, number in (("looks", draw_looks, 5), ("looks", draw_looks, 10),
-                               ("candidates", draw_candidates, 5), ("candidates", draw_candidates, 20)):
+    for name, number in (("looks", 5), ("looks", 10), ("candidates", 5), ("candidates", 20)):
         plain = declared = 0
         for _ in range(worlds):
-            compared = draw(number, rng)
-            plain += any(decide.holds("better", seen, decide.Limits()) for seen, _ in compared)
-            declared += any(decide.holds("better", seen, limits) for seen, limits in compared)
+            if name == "looks":
+                groups, = draw_unchanged(SOURCES_A_LOOK * number, 1, rng)
+                seen = [(groups[:SOURCES_A_LOOK * k], decide.Limits(look=(k, number))) for k in range(1, number + 1)]
+            else:
+                seen = [(groups, decide.Limits(among=number))
+                        for groups in draw_unchanged(SOURCES_COMPARED, number, rng)]
+            plain += any(decide.holds("better", decide.Evidence(groups, 5), decide.Limits()) for groups, _ in seen)
+            declared += any(decide.holds("better", decide.Evidence(groups, 5), limits) for groups, limits in seen)
         rows.append([f"{number} {name}", percent(plain / worlds), percent(declared / worlds),
                      percent(error(plain, worlds))])
     return rows

@@ -214,6 +214,7 @@ def evidence_of(sizes: Sequence[int], before: Sequence[int], after: Sequence[int
 
 SAFETY = ("equivalent", "not worse")                         # these need a margin
 CLAIMS = ("worse", "better", *SAFETY)                        # in the order of the verdict
+ONE_MORE = {1: "fails completely would put the loss", -1: "gains all it can would put the gain"}
 
 
 def _demands(claim: str, limits: Limits) -> list[tuple[int, Number, Number]]:
@@ -272,10 +273,10 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str
         "gate_contradicted": bool(failed) or not claim_holds and contradicted(seen, limits),
     }
     record |= _numbers_needed(seen, limits, record["verdict"])
-    record["reason"] = None if claims else why_not(record, "not worse" if limits.margin else None)
+    record["reason"] = None if claims else why_not(record, limits, "not worse" if limits.margin else None)
     reasons = [f"cases that must pass and do not: {listed(failed)}"] if failed else []
     if not claim_holds:
-        reasons.append(why_not(record, limits.claim))
+        reasons.append(why_not(record, limits, limits.claim))
     record["gate_reason"] = "; ".join(reasons) or None
     return record
 
@@ -303,44 +304,42 @@ def _widest(lower: Evidence, upper: Evidence, alpha: Number) -> tuple[Number, Nu
     return (low[0], high[1]) if low and high else None
 
 
-def why_not(record: Figures, claim: str | None) -> str:
+def why_not(record: Figures, limits: Limits, claim: str | None) -> str:
     """Return in words why a claim does not hold (None: why nothing can be claimed), from a decision's own numbers."""
-    unit, margin = record["unit"], record["margin"]
+    unit = record["unit"]
     if record["interval"] is None:
         return f"a claim takes at least {record['sources_for_level']} {unit}s, not {record['groups']}"
-    kind = "equivalence_interval" if claim == "equivalent" else "interval"
-    low, high = record[kind]
-    objection = _objection(claim, low, high, record)
-    if objection:
-        return f"the interval by {unit}, {number_text(low, '+')} to {number_text(high, '+')}, {objection}"
-    changes = []
-    if claim in SAFETY:
-        low, high = record[f"{kind}_with_one_more"]
-        changes.append(("fails completely would put the loss", -low))
+    ends, wider = record["interval"], record["interval_with_one_more"]
     if claim == "equivalent":
-        changes.append(("gains all it can would put the gain", high))
-    for event, change in changes:
-        if change >= margin:
+        ends, wider = record["equivalence_interval"], record["equivalence_interval_with_one_more"]
+    demands = _demands(claim or "better", limits)
+    if any(_low_end(ends, sign) <= limit for sign, limit, _ in demands) and (claim or ends[1] >= 0):
+        low, high = (number_text(end, "+") for end in ends)
+        return f"the interval by {unit}, {low} to {high}, {_objection(ends, limits, claim)}"
+    for sign, limit, _ in demands if claim in SAFETY else []:
+        change = -_low_end(wider, sign)
+        if change >= -limit:
             needed = record["sources_needed"]
             settle = f"; about {needed} {unit}s would settle it" if needed else ""
-            return (f"one more {unit} that {event} at {number_text(change)}, beyond the margin of "
-                    f"{number_text(margin)}{settle}")
+            return (f"one more {unit} that {ONE_MORE[sign]} at {number_text(change)}, beyond the margin of "
+                    f"{number_text(limits.margin)}{settle}")
     return MISSING
 
 
-def _objection(claim: str | None, low: Number, high: Number, record: Figures) -> str | None:
-    """Return in words what in an interval speaks against a claim; None where nothing does."""
-    gain, margin = record["min_gain"], record["margin"]
+def _low_end(ends: tuple[Number, Number], sign: int) -> Number:
+    """Return the low end of sign * difference."""
+    return ends[0] if sign > 0 else -ends[1]
+
+
+def _objection(ends: tuple[Number, Number], limits: Limits, claim: str | None) -> str:
+    """Return in words what in an interval speaks against a claim."""
     if claim in SAFETY:
-        if low > -margin and (high < margin or claim == "not worse"):
-            return None
-        change = f"a {'change' if claim == 'equivalent' else 'loss'} of {number_text(margin)}"
-        return f"shows {change} or more" if low >= margin or high <= -margin else f"does not rule out {change}"
-    if low > gain or claim is None and high < 0:
-        return None
-    if claim is None and low <= 0 < high:
+        change = f"a {'change' if claim == 'equivalent' else 'loss'} of {number_text(limits.margin)}"
+        shown = any(_low_end(ends, -sign) >= -limit for sign, limit, _ in _demands(claim, limits))
+        return f"shows {change} or more" if shown else f"does not rule out {change}"
+    if claim is None and ends[0] <= 0 < ends[1]:
         return "leaves open whether it is a gain or a loss"
-    return f"does not lie above {number_text(gain)}"
+    return f"does not lie above {number_text(limits.min_gain)}"
 
 
 def nothing_moved(diffs: Differences) -> Figures | None:

@@ -120,12 +120,16 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
         yield ("other_load", f"latency has no interval: {load}",
                "record both sides in turns, on a machine that does nothing else")
     if _same_outputs(pair):
-        yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one cache",
-               "check that prompt or model did change, and record again without a cache")
+        logs = [[log["sha256"] for log in side.logs] for side in pair.sides]
+        same = pair.task and logs[0] == logs[1] != []
+        yield ("cached_repeats", "both sides are the same recording" if same else "both runs gave the same output under "
+               "each seed, byte for byte: perhaps one recording given twice, a prompt that did not change, or one cache",
+               "compare two recordings, of a prompt or model that did change, made without a cache")
     for name, side, temperature in zip(SIDES, pair.sides, pair.temperatures, strict=True):
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
-            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte: perhaps from a "
-                   "cache", "switch the cache off, or record one trial a case")
+            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte: short answers "
+                   "under seeds that all cases share, or a cache",
+                   "record with bench.py --seeds per-case, and switch a cache off")
         elif groups := _nearly_alike(side):
             alike = "; ".join(", ".join(str(number + 1) for number in group) for group in groups if len(group) > 1)
             yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers {alike}), "

@@ -48,7 +48,7 @@ def long_pair():
 
 class WarningsTest(unittest.TestCase):
     def codes(self, comparison=None, pair=None, temperatures=(0.7, 0.7)):
-        manifests = [{"settings": {"temperature": temperature}} for temperature in temperatures]
+        manifests = [{"task": {}, "settings": {"temperature": temperature}} for temperature in temperatures]
         pair = (pair or quiet_pair())._replace(manifests=manifests)
         found = caution.warnings(comparison or quiet_comparison(), pair, list(range(12)))
         for warning in found:
@@ -166,6 +166,16 @@ class WarningsTest(unittest.TestCase):
         shared = self.changed(quiet_pair(), lambda name, i, t: t._replace(output=f"{i} {t.seed}"))
         self.assertEqual(self.codes(pair=shared), ["cached_repeats"])
         self.assertEqual(self.codes(pair=shared, temperatures=(None, 0)), ["cached_repeats"])
+        log = [{"name": "v1.jsonl", "sha256": "ab"}]
+        for logs, tasked, said in ((([], []), True, "perhaps one recording given twice, a prompt that did not change"),
+                                   ((log, log), True, "both sides are the same recording"),
+                                   ((log, log), False, "perhaps one recording"),  # two configs of one trial log
+                                   ((log, [{"name": "v1.jsonl", "sha256": "cd"}]), True, "perhaps one recording")):
+            sides = [part._replace(logs=own) for part, own in zip(shared.sides, logs)]
+            pair = shared._replace(baseline=sides[0], candidate=sides[1],
+                                   manifests=[{"task": {"name": "t"}, "settings": {}}] * 2 if tasked else [])
+            (warning,) = caution.warnings(quiet_comparison(), pair, list(range(12)))
+            self.assertIn(said, warning["message"])
         one_differs = self.changed(shared, lambda name, i, t: t._replace(output="1.0" if name == "A" else "1")
                                    if (i, t.seed) == (7, 2) else t)
         self.assertEqual(self.codes(pair=one_differs), [])
@@ -175,6 +185,11 @@ class WarningsTest(unittest.TestCase):
     def test_repeats_alike_at_a_temperature_may_come_from_a_cache(self):
         alike = self.changed(quiet_pair(), lambda name, i, t: t._replace(output=f"{name}{i}") if name == "B" else t)
         self.assertEqual(self.codes(pair=alike), ["cached_repeats"])
+        manifests = [{"task": {}, "settings": {"temperature": 0.7}}] * 2
+        (warning,) = caution.warnings(quiet_comparison(), alike._replace(manifests=manifests), list(range(12)))
+        self.assertEqual((warning["message"], warning["advice"]), (
+            "all trials of each case of the candidate are alike, byte for byte: short answers under seeds that all "
+            "cases share, or a cache", "record with bench.py --seeds per-case, and switch a cache off"))
         for temperatures in ((0.7, 0), (0.7, None)):
             self.assertEqual(self.codes(pair=alike, temperatures=temperatures), [])
         plain = alike._replace(candidate=alike.candidate._replace(description={"mode": "recorded"}))

@@ -178,7 +178,7 @@ class _Run(NamedTuple):
     side: Side
     token_s: float | None  # seconds a token, where the server says how long it computed
     served: list[str]  # models and fingerprints that the server says answered, sorted
-    hosts: set[str]  # that its trials name
+    servers: list[str]  # hosts and versions that it names, and hosts that its trials alone name, sorted
 
 
 def from_records(records: Iterable[Fields], case_set: harness.CaseSet, names: Sequence[str] = SIDES) -> Pair:
@@ -229,7 +229,10 @@ def _run(record: Fields, manifest: Fields, name: str, case_set: harness.CaseSet)
     description = {field: manifest["system"].get(field) for field in harness.SYSTEM_FIELDS} | _recording(manifest)
     side = Side(description, trials, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
     token_s = total_ns / total_tokens / 1e9 if total_tokens else None
-    return _Run(manifest, side, token_s, sorted(served - {""}), hosts - {""})
+    named = {(_host(server["host"]), server["version"]) for server in description.get("servers", [])}
+    unnamed = hosts - {"", *(host for host, _ in named)}
+    servers = sorted([*unnamed, *(f"{host} {version}".strip() for host, version in named)])
+    return _Run(manifest, side, token_s, sorted(served - {""}), servers)
 
 
 def _host(server: object) -> str:
@@ -265,16 +268,9 @@ def _recording(manifest: Fields) -> Fields:
     return {key: value for key, value in stated.items() if value}
 
 
-def _servers(run: _Run) -> list[str]:
-    """Return the hosts that a run names, sorted, with their versions; without, those that its trials alone name."""
-    stated = {(_host(server["host"]), server["version"]) for server in run.side.description.get("servers", [])}
-    unstated = run.hosts - {host for host, _ in stated}
-    return sorted([*unstated, *(f"{host} {version}".strip() for host, version in stated)])
-
-
 def _record_notes(runs: Sequence[_Run]) -> list[Note]:
     """Return notes on what the recordings have not alike: servers, models that answered, trials added later."""
-    servers, served = [_servers(run) for run in runs], [run.served for run in runs]
+    servers, served = [run.servers for run in runs], [run.served for run in runs]
     models = [run.manifest["system"].get("model") for run in runs]
     mixed = max(map(len, served)) > 1 or models[0] == models[1] and len({*served[0], *served[1]}) > 1
     settings = [(name, run.manifest.get("settings")) for name, run in zip(SIDES, runs, strict=True)]
@@ -360,8 +356,12 @@ def _filled_sides(pair: Pair, scores: Sequence[Score], least: Sequence[int]) -> 
 
     Where a case has fewer than the least, trials with that score are added.
     """
-    return [[_filled(trials, score, count) for trials, count in zip(side.trials, least, strict=True)]
-            for side, score in zip(pair.sides, scores, strict=True)]
+    filled = []
+    for side, score in zip(pair.sides, scores, strict=True):
+        filled.append([[trial._replace(score=score) if trial.score is None else trial for trial in trials]
+                       + [Trial(None, score, absent=True)] * (count - len(trials))
+                       for trials, count in zip(side.trials, least, strict=True)])
+    return filled
 
 
 def _with_trials(pair: Pair, trials: Sequence[Sequence[list[Trial]]]) -> Pair:
@@ -370,12 +370,6 @@ def _with_trials(pair: Pair, trials: Sequence[Sequence[list[Trial]]]) -> Pair:
     baseline, candidate = (side._replace(trials=[of_side[i] for i in both])
                            for side, of_side in zip(pair.sides, trials, strict=True))
     return pair._replace(cases=[pair.cases[i] for i in both], baseline=baseline, candidate=candidate)
-
-
-def _filled(trials: list[Trial], score: Score, least: int) -> list[Trial]:
-    """Return trials with this score where they have none, and with more of it where they are fewer than the least."""
-    absent = [Trial(None, score, absent=True)] * (least - len(trials))
-    return [trial._replace(score=score) if trial.score is None else trial for trial in trials] + absent
 
 
 def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> Iterator[str]:

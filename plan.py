@@ -17,6 +17,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` leaves this folder out
 
 import argparse
+import bisect
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -31,12 +32,10 @@ def sources_to_find(sd: float, gap: float) -> int:
     >>> sources_to_find(0.15, 0.05)
     73
     """
-    alpha = decide.Limits().alpha
-    z_sum = sum(intervals.NORMAL.inv_cdf(float(share)) for share in (1 - alpha, decide.POWER))
-    count = max(2, intervals.required_pairs(sd, gap, z_sum))  # t is never below z
-    while (decide.detectable_errors(alpha, count) * sd / gap) ** 2 > count:
-        count += 1
-    return count
+    def found(count: int) -> bool:
+        return (decide.detectable_errors(decide.Limits().alpha, count) * sd / gap) ** 2 <= count
+
+    return 2 + bisect.bisect_left(range(2, decide.LARGEST_PLAN), True, key=found)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -122,8 +122,9 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
     if _same_outputs(pair):
         logs = [[log["sha256"] for log in side.logs] for side in pair.sides]
         same = pair.task and logs[0] == logs[1] != []
-        yield ("cached_repeats", "both sides are the same recording" if same else "both runs gave the same output under "
-               "each seed, byte for byte: perhaps one recording given twice, a prompt that did not change, or one cache",
+        yield ("cached_repeats", "both sides are the same recording" if same else
+               "both runs gave the same output under each seed, byte for byte: perhaps one recording given twice, a "
+               "prompt that did not change, or one cache",
                "compare two recordings, of a prompt or model that did change, made without a cache")
     for name, side, temperature in zip(SIDES, pair.sides, pair.temperatures, strict=True):
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from core.decide import (
-    MIN_GROUPS, Z_95, Evidence, Figures, Limits, Scores, evidence_of, holds, number_text, squares_of)
+    MIN_GROUPS, Z_95, Differences, Evidence, Figures, Limits, Scores, evidence_of, holds, number_text, squares_of)
 from core.intervals import InvertedSum, Number, flip_p_value
 from core.trials import SIDES, Pair, Side, Trial, trial_numbers
 
@@ -323,7 +323,7 @@ def _dealt(cases: Sequence[Passes]) -> float:
 
 # === The baseline against itself ===
 
-def noise_floor(baseline: Scores, group_of: list[int], limits: Limits, score_range: tuple[Number, Number],
+def noise_floor(baseline: Scores, diffs: Differences, limits: Limits, score_range: tuple[Number, Number],
                 seed: int) -> Figures:
     """Return how large a difference the baseline shows against itself, and how often the gate answers that wrongly.
 
@@ -332,20 +332,22 @@ def noise_floor(baseline: Scores, group_of: list[int], limits: Limits, score_ran
     else so many seeded ones. gate_tripped_share is over both signs of each split: how often gate better would
     have been met; how often not-worse or equivalent would not; without a gate, how often better or worse was claimed.
     Two whole runs differ about 1 / sqrt(2) as much as halves. Figures that cannot be had are None, with the reason.
+    diffs holds the source group of each case.
 
-    >>> found = noise_floor([[0, 1], [1, 1], [1, 1]], [0, 1, 2], Limits(), (0, 1), 1)
+    >>> found = noise_floor([[0, 1], [1, 1], [1, 1]], Differences([], [], 1, [], 1, [0, 1, 2], 3), Limits(), (0, 1), 1)
     >>> found["splits"], found["largest_difference"], found["gate_tripped_share"], found["reason"]
     (1, Fraction(1, 3), None, 'groups: 3, too few for an interval to try a gate on')
     """
-    trials, groups = min(map(len, baseline)), max(group_of) + 1
+    trials, groups = min(map(len, baseline)), diffs.all_groups             # of uneven trials the first count
     half = trials // 2
     figures: Figures = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
                                      "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}
     if not half:
         return figures | {"reason": "one trial a case: no halves to compare"}
-    columns, unit = _sums_by_trial(baseline, group_of, trials)
-    cases, whole = Counter(group_of), unit * half
-    sizes = [cases[group] for group in range(groups)]
+    unit = math.lcm(*{score.denominator for scores in baseline for score in scores})
+    whole, sizes, columns = unit * half, diffs.sizes(), []                 # group sums of each trial number
+    for column in zip(*baseline, strict=False):
+        columns.append(diffs.sums([score.numerator * (unit // score.denominator) for score in column]))
     steps = math.ceil((score_range[1] - score_range[0]) * whole * len(baseline))
     splits, method = _splits(trials, _most_splits(groups, trials, steps), seed)
     differences, wrong = [], []
@@ -359,16 +361,6 @@ def noise_floor(baseline: Scores, group_of: list[int], limits: Limits, score_ran
                       "mean_difference": sum(differences) / len(splits), "largest_difference": max(differences),
                       "gate_tripped_share": Fraction(sum(wrong), len(wrong)) if wrong else None,
                       "reason": None if wrong else f"groups: {groups}, too few for an interval to try a gate on"}
-
-
-def _sums_by_trial(scores: Scores, group_of: list[int], trials: int) -> tuple[list[list[int]], int]:
-    """Return the sums of scores of so many trial numbers by group, in whole numbers, and the unit of these."""
-    unit = math.lcm(*{score.denominator for case in scores for score in case})
-    columns = [[0] * (max(group_of) + 1) for _ in range(trials)]
-    for group, case in zip(group_of, scores, strict=True):
-        for column, score in zip(columns, case, strict=False):             # of uneven trials the first count
-            column[group] += score.numerator * (unit // score.denominator)
-    return columns, unit
 
 
 def _answered_wrongly(seen: Evidence, limits: Limits) -> bool:

@@ -190,11 +190,8 @@ class Evidence(NamedTuple):
         tried = [self, filled] if filled else [self]
         if one_more:
             tried += [evidence.with_one_more(sign) for evidence in tried]
-        return all(evidence._excludes(sign, limit, alpha) for evidence in tried)
-
-    def _excludes(self, sign: int, limit: Number, alpha: Number) -> bool:
-        turned = [(n, sign * total) for n, total in self.groups]
-        return intervals.flip_excludes(turned, self.unit, limit, alpha)
+        return all(intervals.flip_excludes([(n, sign * total) for n, total in evidence.groups], evidence.unit, limit,
+                                           alpha) for evidence in tried)
 
     def interval(self, alpha: Number) -> intervals.Interval:
         return intervals.sign_flip(self.groups, self.unit, level=1 - 2 * Fraction(alpha))

@@ -68,6 +68,8 @@ class Data:
         self.differences = differences(self.scores, trials.source_groups(pair))
         self.has_sources = any(case.source is not None for case in pair.cases)
         self.unpaired = trials.unpaired_reason(pair)
+        cases = zip(*self.scores, strict=True)  # the difference of each trial, by case; none where they do not pair
+        self.changes = [] if self.unpaired else [list(map(operator.sub, after, before)) for before, after in cases]
         self.luck = chance.shared_luck(pair, not self.unpaired)
         self.very_cases = chance.VeryCases(pair, self.scores, self.passes, self.luck)
 
@@ -75,14 +77,18 @@ class Data:
 # === Figures ===
 
 
-def case_figures(diffs: Differences, stream: IndexStream | None) -> Figures:
-    """Return means, difference, cases by direction, the two intervals by case and the sign-flip interval by source.
+def drawn_interval(numerators: Sequence[int], unit: int, stream: IndexStream | None) -> Interval:
+    """Return the seeded interval; without a stream, where nothing is drawn, the exact one in its place."""
+    if stream:
+        return intervals.sampled_interval(numerators, unit, stream)
+    return intervals.exact_interval(numerators, unit)
 
-    Without a stream nothing is drawn: the exact interval takes the place of the seeded one.
-    """
+
+def case_figures(diffs: Differences, stream: IndexStream | None) -> Figures:
+    """Return means, difference, cases by direction, the two intervals by case and the sign-flip interval by source."""
     numerators, groups = diffs.numerators, diffs.groups()
     exact = intervals.exact_interval(numerators, diffs.unit)
-    by_case = intervals.sampled_interval(numerators, diffs.unit, stream) if stream else exact
+    by_case = drawn_interval(numerators, diffs.unit, stream)
     flip = intervals.sign_flip(groups, diffs.unit)
     return {
         "cases": len(numerators), **diffs.means(), "interval_95": by_case.interval, "interval_method": by_case.method,
@@ -93,18 +99,12 @@ def case_figures(diffs: Differences, stream: IndexStream | None) -> Figures:
     }
 
 
-def by_trial(scores: Sequence[Scores], stream: IndexStream | None) -> Interval:
-    """Return the interval as if every trial were independent, for contrast only; trials pair."""
-    before, after = (itertools.chain(*side) for side in scores)
-    changes, unit = decide.whole_numbers(list(map(operator.sub, after, before)))
-    return intervals.sampled_interval(changes, unit, stream) if stream else intervals.exact_interval(changes, unit)
-
-
 def overall_figures(data: Data, stream: IndexStream | None) -> Figures:
     """Return the figures over all cases; the stream serves by case, then by trial."""
     diffs = data.differences
     overall = case_figures(diffs, stream)
-    trial_level = None if data.unpaired else by_trial(data.scores, stream)
+    each = decide.whole_numbers([*itertools.chain(*data.changes)])
+    trial_level = None if data.unpaired else drawn_interval(*each, stream)  # as if every trial were independent
     by_source = intervals.source_interval(diffs.groups(), diffs.unit)
     return overall | {
         "trial_level_interval_95": trial_level and trial_level.interval,
@@ -229,14 +229,6 @@ def evidence(diffs: Differences, score_range: tuple[trials.Score, trials.Score])
     return decide.evidence_of(diffs.sizes(), before, after, diffs.grid, score_range)
 
 
-def planning(data: Data) -> Figures:
-    """Return "variance", "half_width", "plan" and "detectable_difference"."""
-    sampled = data.scores
-    if not data.unpaired:
-        sampled = [[list(map(operator.sub, after, before)) for before, after in zip(*data.scores, strict=True)]]
-    return decide.planning(data.differences, sampled, data.has_sources, data.options.limits.alpha, data.options.plan)
-
-
 # === The comparison ===
 
 
@@ -258,9 +250,10 @@ def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Figures:
         "sources": source_rows(data), "slices_compared": compared, "adjusted_method": adjusted_method,
         "shared_luck": data.luck, "consistency": outcomes.consistency(pair),
         "changed_by_chance": chance.changed_by_chance(data.passes),
-        "noise_floor": chance.noise_floor(data.scores[0], diffs.group_of, options.limits, pair.score_range,
-                                          options.seed),
-        **planning(data), "incomplete": outcomes.incomplete(as_read, data.unscored),
+        "noise_floor": chance.noise_floor(data.scores[0], diffs, options.limits, pair.score_range, options.seed),
+        **decide.planning(diffs, data.scores if data.unpaired else [data.changes], data.has_sources,
+                          options.limits.alpha, options.plan),
+        "incomplete": outcomes.incomplete(as_read, data.unscored),
         "nothing_moved": decide.nothing_moved(diffs),
         "tool_version": TOOL_VERSION, "task": pair.task,
         "logs": {"baseline": pair.baseline.logs, "candidate": pair.candidate.logs},

@@ -15,7 +15,7 @@ from typing import Any
 from core.decide import Figures
 from core.files import RunError
 from core.intervals import Number
-from core.trials import SIDES, Pair, Side, Trial
+from core.trials import SIDES, Pair, Side
 
 
 # === Cases that sometimes pass, and those that must ===
@@ -28,7 +28,7 @@ def consistency(pair: Pair) -> Figures:
     number of trials the mean over cases of C(passes, k) / C(T, k), the chance that k trials all pass (Yao et al. 2024,
     arXiv:2406.12045). newly_unsteady are the cases that pass sometimes, and did not before; newly_steady the reverse.
 
-    >>> from core.trials import ComparedCase
+    >>> from core.trials import ComparedCase, Trial
     >>> before, after = (Side({}, [[Trial(t, score) for t, score in enumerate(scores)]], [])
     ...                  for scores in ([1, 1, 1], [1, 0, 1]))
     >>> consistency(Pair([ComparedCase("a", None, ())], before, after, (0, 1), {}, []))["newly_unsteady"]
@@ -44,14 +44,12 @@ def consistency(pair: Pair) -> Figures:
             for k in range(min(least, passes)):
                 chance *= (passes - k) / (trials - k)
                 powers[k] += chance * cases / len(counts)
-        sometimes = {case.id for case, (passes, trials) in zip(pair.cases, counts, strict=True) if 0 < passes < trials}
-        never = sum(passes == 0 for passes, _ in counts)
-        figures[name] = {"always": len(counts) - len(sometimes) - never, "sometimes": len(sometimes), "never": never,
-                         "pass_hat_k": powers}
-        unsteady.append(sometimes)
-    before, after = unsteady
-    return figures | {"newly_unsteady": [case.id for case in pair.cases if case.id in after and case.id not in before],
-                      "newly_steady": [case.id for case in pair.cases if case.id in before and case.id not in after],
+        how = ["never" if passes == 0 else "sometimes" if passes < trials else "always" for passes, trials in counts]
+        figures[name] = {end: how.count(end) for end in ("always", "sometimes", "never")} | {"pass_hat_k": powers}
+        unsteady.append([end == "sometimes" for end in how])
+    told = list(zip(pair.cases, *unsteady, strict=True))
+    return figures | {"newly_unsteady": [case.id for case, before, after in told if after and not before],
+                      "newly_steady": [case.id for case, before, after in told if before and not after],
                       "reason": None if least > 1 else "one trial a case: none can pass only sometimes"}
 
 
@@ -84,11 +82,9 @@ def unscored(as_read: Pair) -> dict[str, list[list[str | None]]]:
 
     A case that a side lacks counts as one trial, "missing".
     """
-    def reasons(trials: list[Trial]) -> list[str | None]:
-        return [trial.reason for trial in trials if trial.score is None] if trials else ["missing"]
-
     cases = zip(as_read.cases, as_read.baseline.trials, as_read.candidate.trials, strict=True)
-    return {case.id: [reasons(before), reasons(after)] for case, before, after in cases}
+    return {case.id: [[trial.reason for trial in trials if trial.score is None] if trials else ["missing"]
+                      for trials in sides] for case, *sides in cases}
 
 
 def incomplete(as_read: Pair, reasons: dict[str, list[list[str | None]]]) -> Figures:

@@ -323,10 +323,10 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         alike = "name cases alike on both sides (convert.py: --id FIELD, for tables --case), " if whole_cases else ""
         raise RunError(f"{gaps}: record them, {alike}or choose with --missing: drop leaves them out, zero counts them "
                        "as 0")
-    low, high = pair.score_range
-    if policy == "zero" and not low <= 0 <= high:
-        raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
     if policy == "zero":  # a case that the baseline never ran says nothing of loss or gain
+        low, high = pair.score_range
+        if not low <= 0 <= high:
+            raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
         scored = _filled_sides(pair, (0, 0), [min(1, len(trials)) for trials in pair.baseline.trials])
     else:
         scored = [[[trial for trial in trials if trial.score is not None] for trials in side.trials]

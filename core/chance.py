@@ -180,39 +180,39 @@ class VeryCases:
     """What sampling alone could have made of each case, ready to be asked of all of them or of a slice.
 
     Where trials pair, baseline and candidate are exchangeable within each pair if nothing but the sampling differs: its
-    difference may have either sign. What is one draw is one unit: all trials of a case whose outputs are alike on both
-    sides, and trial numbers that give the same answers in all cases.
+    difference may have either sign. What is one draw has one sign: all trials of a case whose outputs are alike on both
+    sides, and trial numbers that give the same answers in all cases. sampled is what varies by sampling: the difference
+    of each trial where they pair, else the scores of each side.
     """
 
-    def __init__(self, pair: Pair, scores: Sequence[Scores], passes: list[Passes] | None, luck: Figures) -> None:
+    def __init__(self, pair: Pair, sampled: list[Scores], passes: list[Passes] | None, luck: Figures) -> None:
         self.passes, self.paired = passes or [], luck["paired"]
         self.reason = luck["reason"] if luck["withheld"] else None
         self.flips: list[list[int]] = []           # the differences of each case that could have either sign
         self.variances: list[float | None] = []    # of each case's difference, by sampling; None with a single trial
         if self.paired:
-            self._pairs(pair, *scores)
-        else:
-            if passes is None:
-                self.reason = self.reason or "trials do not pair, and scores are not pass or fail"
-            for sides in zip(*scores, strict=True):
-                variances = [_variance_of_mean(tuple(zip(case))) for case in sides]        # each trial is a draw
-                self.variances.append(None if None in variances else math.fsum(filter(None, variances)))
+            self._pairs(pair, sampled[0])
+            return
+        if passes is None:
+            self.reason = self.reason or "trials do not pair, and scores are not pass or fail"
+        for sides in zip(*sampled, strict=True):
+            variances = [_variance_of_mean(tuple(zip(case))) for case in sides]            # each trial is a draw
+            self.variances.append(None if None in variances else math.fsum(filter(None, variances)))
 
-    def _pairs(self, pair: Pair, before: Scores, after: Scores) -> None:
+    def _pairs(self, pair: Pair, changes: Scores) -> None:
         """Fill in flips and variances where trials pair; flips of all cases are whole numbers on one grid."""
-        most = math.lcm(*{len(case) for case in before})
-        unit = math.lcm(*{score.denominator for side in (before, after) for case in side for score in case})
+        grid = math.lcm(*{change.denominator for case in changes for change in case}) * math.lcm(*map(len, changes))
         draw_of = {number: draw for draw, numbers in enumerate(alike_trials(pair)) for number in numbers}
-        for numbers, old, new, *trials in zip(
-                trial_numbers(pair.baseline), before, after, *(side.trials for side in pair.sides), strict=True):
-            by_draw: dict[int, list[int]] = {}                 # the changes of the trials that are one draw
-            for number, b, c in zip(numbers, old, new, strict=True):
-                by_draw.setdefault(draw_of[number], []).append(int((c - b) * unit))
-            self.variances.append(_variance_of_mean(tuple(map(tuple, by_draw.values())), unit))
-            changes = list(map(sum, by_draw.values()))
+        for numbers, case, *trials in zip(
+                trial_numbers(pair.baseline), changes, *(side.trials for side in pair.sides), strict=True):
+            by_draw: dict[int, list[Number]] = {}              # the changes of the trials that are one draw
+            for number, change in zip(numbers, case, strict=True):
+                by_draw.setdefault(draw_of[number], []).append(change)
+            draws = tuple(map(tuple, by_draw.values()))
+            self.variances.append(_variance_of_mean(draws))
             if all(map(alike, trials)):
-                changes = [sum(changes)]
-            self.flips.append([change * most // len(old) for change in changes])
+                draws = (tuple(case),)
+            self.flips.append([int(sum(draw) * grid) // len(case) for draw in draws])
 
     def figures(self, cases: Sequence[int], difference: Number) -> Figures:
         """Return how often the difference on exactly these cases would be as large, had only the sampling differed.
@@ -249,12 +249,12 @@ class VeryCases:
 
 
 @functools.lru_cache(maxsize=4096)         # of thousands of cases most have the same few differences
-def _variance_of_mean(draws: tuple[tuple[Number, ...], ...], unit: int = 1) -> float | None:
-    """Return the variance of the mean of all trials / unit, where those of one draw vary together; None of one draw."""
+def _variance_of_mean(draws: tuple[tuple[Number, ...], ...]) -> float | None:
+    """Return the variance of the mean of all trials, where those of one draw vary together; None of one draw."""
     if len(draws) < 2:
         return None
     squares, trials = squares_of([sum(draw) / len(draw) for draw in draws]), sum(map(len, draws))
-    return squares / (len(draws) - 1) * sum(len(draw) ** 2 for draw in draws) / (trials * unit) ** 2
+    return squares / (len(draws) - 1) * sum(len(draw) ** 2 for draw in draws) / trials ** 2
 
 
 def alike(trials: Sequence[Trial]) -> bool:

@@ -68,10 +68,12 @@ class Data:
         self.differences = differences(self.scores, trials.source_groups(pair))
         self.has_sources = any(case.source is not None for case in pair.cases)
         self.unpaired = trials.unpaired_reason(pair)
-        cases = zip(*self.scores, strict=True)  # the difference of each trial, by case; none where they do not pair
-        self.changes = [] if self.unpaired else [list(map(operator.sub, after, before)) for before, after in cases]
+        self.sampled = self.scores  # what varies by sampling: where trials pair, the difference of each, by case
+        if not self.unpaired:
+            cases = zip(*self.scores, strict=True)
+            self.sampled = [[list(map(operator.sub, after, before)) for before, after in cases]]
         self.luck = chance.shared_luck(pair, not self.unpaired)
-        self.very_cases = chance.VeryCases(pair, self.scores, self.passes, self.luck)
+        self.very_cases = chance.VeryCases(pair, self.sampled, self.passes, self.luck)
 
 
 # === Figures ===
@@ -103,8 +105,9 @@ def overall_figures(data: Data, stream: IndexStream | None) -> Figures:
     """Return the figures over all cases; the stream serves by case, then by trial."""
     diffs = data.differences
     overall = case_figures(diffs, stream)
-    each = decide.whole_numbers([*itertools.chain(*data.changes)])
-    trial_level = None if data.unpaired else drawn_interval(*each, stream)  # as if every trial were independent
+    trial_level = None  # as if every trial were independent, for contrast only
+    if not data.unpaired:
+        trial_level = drawn_interval(*decide.whole_numbers([*itertools.chain(*data.sampled[0])]), stream)
     by_source = intervals.source_interval(diffs.groups(), diffs.unit)
     return overall | {
         "trial_level_interval_95": trial_level and trial_level.interval,
@@ -251,8 +254,7 @@ def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Figures:
         "shared_luck": data.luck, "consistency": outcomes.consistency(pair),
         "changed_by_chance": chance.changed_by_chance(data.passes),
         "noise_floor": chance.noise_floor(data.scores[0], diffs, options.limits, pair.score_range, options.seed),
-        **decide.planning(diffs, data.scores if data.unpaired else [data.changes], data.has_sources,
-                          options.limits.alpha, options.plan),
+        **decide.planning(diffs, data.sampled, data.has_sources, options.limits.alpha, options.plan),
         "incomplete": outcomes.incomplete(as_read, data.unscored),
         "nothing_moved": decide.nothing_moved(diffs),
         "tool_version": TOOL_VERSION, "task": pair.task,

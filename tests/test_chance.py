@@ -117,7 +117,8 @@ def asked(pair, paired=True, cases=None):
     cases = range(len(pair.cases)) if cases is None else cases
     difference = sum(Fraction(sum(scores[1][i]), len(scores[1][i])) - Fraction(sum(scores[0][i]), len(scores[0][i]))
                      for i in cases) / len(cases)
-    return chance.VeryCases(pair, scores, chance.pass_counts(*scores), luck).figures(cases, difference)
+    sampled = [[[c - b for b, c in zip(*both)] for both in zip(*scores)]] if paired else scores
+    return chance.VeryCases(pair, sampled, chance.pass_counts(*scores), luck).figures(cases, difference)
 
 
 class TheseCasesTest(unittest.TestCase):

@@ -1,7 +1,7 @@
 """What could mislead a reader of a comparison? The warnings, each with what to do about it.
 
-    $ python3 -c "from core import caution; print(caution.warnings.__name__)"
-    warnings
+    $ python3 -c "import json; print(*[row['code'] for row in json.load(open('runs/comparison.json'))['warnings']])"
+    large_design_effect same_slices other_load trials_alike trials_alike
 
 Reads the figures of a comparison and the trials they were computed from; writes and prints nothing.
 """
@@ -12,7 +12,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from core.chance import grouped
+from core.chance import alike, grouped
 from core.decide import FEW_CASES, MIN_GROUPS, Figures, number_text, whole_numbers
 from core.intervals import Number, flip_p_value
 from core.trials import SIDES, Pair, Side, Trial, listed
@@ -132,9 +132,9 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
                    "under seeds that all cases share, or a cache",
                    "record with bench.py --seeds per-case, and switch a cache off")
         elif groups := _nearly_alike(side):
-            alike = "; ".join(", ".join(str(number + 1) for number in group) for group in groups if len(group) > 1)
-            yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers {alike}), "
-                   f"so its {sum(map(len, groups))} trials count as {len(groups)}",
+            numbers = "; ".join(", ".join(str(number + 1) for number in group) for group in groups if len(group) > 1)
+            yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers "
+                   f"{numbers}), so its {sum(map(len, groups))} trials count as {len(groups)}",
                    "record with other seeds, or with bench.py --seeds per-case")
         rise, p_value = _order_effect(side, group_of)
         if p_value < 0.01:
@@ -151,9 +151,8 @@ def _same_outputs(pair: Pair) -> bool:
 
 
 def _repeats_alike(side: Side) -> bool:
-    repeated = [case for case in side.trials if len(case) > 1]
-    return any(trial.output is not None for case in repeated for trial in case[1:]) and all(
-        len({trial.output for trial in case}) == 1 for case in repeated)
+    known = [case for case in side.trials if len(case) > 1 and any(trial.output is not None for trial in case)]
+    return bool(known) and all(map(alike, known))
 
 
 def _nearly_alike(side: Side) -> list[list[int]]:

@@ -5,7 +5,7 @@
 
 Numbers in, a dict out for each key that `comparison.json` holds: exact or full floats, figures.py rounds. Reads, writes
 and prints nothing. `baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order;
-`group_of` the index of each case's source group. Without sources each case is its own group.
+`passes` is their number, where every score is 0 or 1.
 """
 
 import functools
@@ -54,12 +54,12 @@ def _deals(passes: int, in_baseline: int, in_candidate: int) -> dict[int, float]
     {-3: 0.25, 1: 0.75}
     """
     low, high = max(0, passes - in_baseline), min(passes, in_candidate)
-    whole, shares = math.comb(in_baseline + in_candidate, passes), dict[int, float]()
+    whole, chances = math.comb(in_baseline + in_candidate, passes), dict[int, float]()
     ways = math.comb(in_candidate, low) * math.comb(in_baseline, passes - low)       # to deal so many to the candidate
     for c in range(low, high + 1):
-        shares[c * in_baseline - (passes - c) * in_candidate] = ways / whole
+        chances[c * in_baseline - (passes - c) * in_candidate] = ways / whole
         ways = ways * (in_candidate - c) * (passes - c) // ((c + 1) * (in_baseline - passes + c + 1))
-    return shares
+    return chances
 
 
 @functools.lru_cache(maxsize=4096)         # ten thousand cases of five trials ask a few dozen different questions
@@ -73,7 +73,7 @@ def by_chance(passes_baseline: int, trials_baseline: int, passes_candidate: int,
     """
     deals = _deals(passes_baseline + passes_candidate, trials_baseline, trials_candidate)
     least = abs(passes_candidate * trials_baseline - passes_baseline * trials_candidate)
-    return min(1.0, math.fsum(share for move, share in deals.items() if abs(move) >= least))
+    return min(1.0, math.fsum(chance for move, chance in deals.items() if abs(move) >= least))
 
 
 def changed_by_chance(passes: list[Passes] | None) -> Figures:
@@ -93,8 +93,8 @@ def changed_by_chance(passes: list[Passes] | None) -> Figures:
     trials = counts.pop()
     moved, expected = Counter(abs(c - b) for b, _, c, _ in passes), [0.0] * (trials + 1)
     for total, cases in Counter(b + c for b, _, c, _ in passes).items():
-        for move, share in _deals(total, trials, trials).items():
-            expected[abs(move) // trials] += cases * share
+        for move, chance in _deals(total, trials, trials).items():
+            expected[abs(move) // trials] += cases * chance
     rows, observed, by_chance = [], 0, 0.0
     for least in range(trials, 0, -1):
         observed, by_chance = observed + moved[least], by_chance + expected[least]
@@ -289,11 +289,11 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     return groups
 
 
-def grouped(numbers: Iterable[int], alike: Callable[[int, list[int]], bool]) -> list[list[int]]:
-    """Return numbers in groups: each joins the first group that it is alike to, or begins one."""
+def grouped(numbers: Iterable[int], joins: Callable[[int, list[int]], bool]) -> list[list[int]]:
+    """Return numbers in groups: each is put into the first group that it joins, or begins one."""
     groups: list[list[int]] = []
     for number in numbers:
-        joined = next((group for group in groups if alike(number, group)), [])
+        joined = next((group for group in groups if joins(number, group)), [])
         if not joined:
             groups.append(joined)
         joined.append(number)
@@ -316,7 +316,7 @@ def _dealt(cases: Sequence[Passes]) -> float:
     draws = []
     for (total, in_b, in_c), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
         moves = _deals(total, in_b, in_c).items()
-        draws.append((count, {move * grid // (in_b * in_c): share for move, share in moves if share > 1e-20}))
+        draws.append((count, {move * grid // (in_b * in_c): chance for move, chance in moves if chance > 1e-20}))
     difference = InvertedSum(draws)
     return min(1.0, max(0.0, difference.share(-seen) + 1 - difference.share(seen - 1)) + 1e-12)
 

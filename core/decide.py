@@ -1,12 +1,14 @@
 """From intervals to a decision: what may be claimed, is the gate met, and what to record next?
 
-    $ python3 -m doctest core/decide.py && echo "every example below came out"
-    every example below came out
+    $ python3 -c "from core.decide import Evidence, Limits, decision; \\
+      gains = Evidence([(4, 2), (4, 1), (4, 3), (4, 2), (4, 1), (4, 2)], 5); \\
+      print(decision(gains, Limits(), has_sources=True)['verdict'])"
+    better
 
 Numbers in, a dict out for each key that `comparison.json` holds beside its intervals: exact or full floats, figures.py
 rounds. Reads, writes and prints nothing. Shapes throughout: the difference of case i (candidate minus baseline) is
 numerators[i] / unit; `groups` is (cases, sum of numerators) of each source; without sources each case is its own group.
-`baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order.
+The shares of both sides are whole numbers too, over one `grid`.
 """
 
 import bisect
@@ -174,7 +176,7 @@ class Evidence(NamedTuple):
         [(1, 0), (3, 0), (3, -15)]
         """
         sizes = [n for n, _ in self.groups]
-        size = (2 * sum(n * n for n in sizes) + sum(sizes)) // (2 * sum(sizes))
+        size = math.floor(Fraction(sum(n * n for n in sizes), sum(sizes)) + Fraction(1, 2))        # rounded
         change = Fraction(self.most_lost if sign > 0 else self.most_gained)
         groups = [(n, total * change.denominator) for n, total in self.groups]
         groups.append((size, -sign * size * change.numerator * self.unit))
@@ -438,7 +440,8 @@ def sources_for_safety(seen: Evidence, sign: int, margin: Number, alpha: Number)
     """
     with_one_more = seen.with_one_more(sign)
     *values, one_more = [sign * Fraction(total, with_one_more.unit) + margin * n for n, total in with_one_more.groups]
-    return _enough(values, float(sum(values) / len(values) - 2 * one_more), alpha)     # the first for steps of a source
+    continuity = sum(values) / len(values)         # for sums of a subset come in steps of about one source
+    return _enough(values, float(continuity - 2 * one_more), alpha)
 
 
 def _enough(values: Sequence[Number], lost: float, alpha: Number) -> int | None:

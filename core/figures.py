@@ -1,7 +1,12 @@
 """What does a comparison hold? Every figure of comparison.json, computed from two systems' scores.
 
-    $ python3 -c "from core import figures; print(figures.COMPARISON_VERSION)"
-    2
+    $ python3 compare.py runs/qwen-coder-v1.json runs/qwen-coder-v2.json --cases cases-robustness.json --json \\
+      2> /dev/null | grep --after-context 4 '"overall"'
+      "overall": {
+        "cases": 44,
+        "baseline": 0.2455,
+        "candidate": 0.2773,
+        "difference": 0.0318,
 
 `compare_pair` is the list of them; it takes a trials.Pair. Reads no file, writes none, prints nothing, and the same
 scores give the same figures.

@@ -1,7 +1,10 @@
 """Which scores did two systems get, case by case and trial by trial? The one internal shape of a comparison.
 
-    $ python3 -c "from core import trials; print(trials.Trial(1001, 1).score)"
-    1
+    $ python3 -c "import harness; from core import trials; cases = harness.load_cases('cases-robustness.json'); \\
+      records = [harness.read_record(f'runs/qwen-coder-{name}.json') for name in ('v1', 'v2')]; \\
+      pair = trials.from_records(records, cases); \\
+      print(pair.cases[10].id, [[trial.score for trial in side.trials[10]] for side in pair.sides])"
+    password-changed--emphasis [[0, 1, 1, 1, 0], [0, 1, 0, 0, 0]]
 
 `from_records` makes a Pair of two run records, trial_logs.py one of the logs of any other harness; nothing after that
 asks where the scores came from. Here is also what every figure rests on: what is missing, what pairs, which cases are
@@ -65,7 +68,7 @@ class ComparedCase(NamedTuple):
 
 
 class Side(NamedTuple):
-    description: Fields  # name, version, mode, model, prompt, tools, index
+    description: Fields  # name, version, mode, model, prompt, tools, index; as far as known servers, workers, extended
     trials: list[list[Trial]]  # a list a case, in the order of Pair.cases; trials ascending
     logs: list[dict[str, str]]  # {"name", "sha256"}
 

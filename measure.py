@@ -24,7 +24,6 @@ import argparse
 import itertools
 import json
 import math
-import multiprocessing
 import operator
 import platform
 import random
@@ -149,9 +148,8 @@ def speed_rows(cases: int) -> list[list[str]]:
     """Return the table's rows: what compare.py costs, and in times of what is plainer."""
     with tempfile.TemporaryDirectory() as folder:
         files.STAGES.enter(f"{cases} cases: making runs")
-        maker = multiprocessing.Process(target=make_runs, args=(folder, cases))  # so that its memory is not ours
-        maker.start()
-        maker.join()
+        make = f"import measure; measure.make_runs({folder!r}, {cases})"  # elsewhere, so that its memory is not ours
+        subprocess.run([sys.executable, "-c", make], cwd=HERE, check=True)
         case_set, old, new, log = (os.path.join(folder, name)
                                    for name in ("cases.json", "old.json", "new.json", "trials.jsonl"))
         files.STAGES.enter(f"{cases} cases: compare.py")

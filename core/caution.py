@@ -161,18 +161,14 @@ def _nearly_alike(side: Side) -> list[list[int]]:
     [] if no two do, or if all do: then the system is steady. Looked at are cases with 3 to 50 trials, all of known
     output, where there are 10 of them.
     """
-    count = len(side.trials[0])
-    outputs = [[trial.output for trial in case] for case in side.trials if len(case) == count]
-    columns = list(zip(*(case for case in outputs if None not in case), strict=True))
-    if not 3 <= len(columns) <= 50 or len(columns[0]) < FEW_CASES:
+    outputs = [[trial.output for trial in case] for case in side.trials if len(case) == len(side.trials[0])]
+    known = [case for case in outputs if None not in case]
+    if len(known) < FEW_CASES or not 3 <= len(known[0]) <= 50:
         return []
-
-    def near(first: int, second: int) -> bool:
-        differing: int = sum(map(operator.ne, columns[first], columns[second]))
-        return differing <= (1 - ALIKE) * len(columns[0])
-
-    groups = grouped(range(count), lambda number, group: any(near(number, member) for member in group))
-    return groups if 1 < len(groups) < count else []
+    columns = dict(enumerate(zip(*known, strict=True)))
+    groups = grouped(columns, any, lambda column, other: (
+        sum(map(operator.ne, column, other)) <= (1 - ALIKE) * len(known)))
+    return groups if 1 < len(groups) < len(columns) else []
 
 
 def _order_effect(side: Side, group_of: list[int]) -> tuple[Fraction, Number]:

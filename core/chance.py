@@ -277,8 +277,8 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     numbers = sorted(set[int]().union(*cases))
     columns = {number: tuple(case.get(number) for case in cases) for number in numbers}     # None where it is lacking
     if any(None in column for column in columns.values()):
-        groups = grouped(numbers, lambda number, group: all(
-            a == b or a is None or b is None for k in group for a, b in zip(columns[number], columns[k], strict=True)))
+        groups = grouped(columns, all, lambda column, other: all(
+            a == b or a is None or b is None for a, b in zip(column, other, strict=True)))
     else:
         same: dict[tuple[Any, ...], list[int]] = {}        # thousands of trials cannot be held against each other
         for number, column in columns.items():
@@ -289,11 +289,12 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     return groups
 
 
-def grouped(numbers: Iterable[int], joins: Callable[[int, list[int]], bool]) -> list[list[int]]:
-    """Return numbers in groups: each is put into the first group that it joins, or begins one."""
+def grouped(columns: Mapping[int, Sequence[Any]], enough: Callable[[Iterable[bool]], bool],
+            near: Callable[[Sequence[Any], Sequence[Any]], bool]) -> list[list[int]]:
+    """Return the numbers of columns in groups: each joins the first to which it is near, all or any as is enough."""
     groups: list[list[int]] = []
-    for number in numbers:
-        joined = next((group for group in groups if joins(number, group)), [])
+    for number, column in columns.items():
+        joined = next((group for group in groups if enough(near(column, columns[k]) for k in group)), [])
         if not joined:
             groups.append(joined)
         joined.append(number)

@@ -261,15 +261,14 @@ def resampled_sources(groups: Groups, unit: int, rng: random.Random) -> tuple[fl
     return means[10], means[389]
 
 
-def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: str) -> tuple[Counter[str], Counter[str]]:
-    """Return in how many worlds each interval holds the truth, and in how many each claim is made.
+def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: str) -> Counter[str]:
+    """Return in how many worlds each interval holds the truth, and each claim is made.
 
     Counted with the claims are "interval alone", where the sign-flip interval lies above the margin, "wrong", where any
     claim is, and "none".
     """
     rng = random.Random(seed)
-    held: Counter[str] = Counter()
-    made: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     limits, wrong, truth = decide.Limits(margin=kind.margin), wrong_claims(kind), kind.truth
     for _ in range(worlds):
         numerators, each, evidence = draw_world(kind, sizes, count, rng)
@@ -277,12 +276,13 @@ def simulate(kind: Kind, sizes: Sequence[int], count: int, worlds: int, seed: st
             ends_by_name = {"by case": intervals.exact_interval(numerators, count).interval,
                             "by source": resampled_sources(evidence.groups, count, rng),
                             "by trial": intervals.exact_interval(each, 1).interval}
-            held.update({name: ends[0] <= truth <= ends[1] for name, ends in ends_by_name.items() if ends})
-            held["sign-flip"] += not any(evidence.above(sign, sign * truth, limits.alpha) for sign in (1, -1))
+            found.update({name: ends[0] <= truth <= ends[1] for name, ends in ends_by_name.items() if ends})
+            found["sign-flip"] += not any(evidence.above(sign, sign * truth, limits.alpha) for sign in (1, -1))
         claims = [claim for claim in decide.CLAIMS if decide.holds(claim, evidence, limits)]
-        made.update(claims or ["none"])
-        made.update({"interval alone": evidence.above(1, -kind.margin, limits.alpha), "wrong": bool(wrong & {*claims})})
-    return held, made
+        found.update(claims or ["none"])
+        found["interval alone"] += evidence.above(1, -kind.margin, limits.alpha)
+        found["wrong"] += bool(wrong & {*claims})
+    return found
 
 
 def draw_unchanged(sources: int, candidates: int, rng: random.Random) -> list[Groups]:
@@ -348,17 +348,16 @@ def claims_row(kind: Kind, number: int, made: Counter[str], worlds: int) -> list
 def cmd_coverage(args: argparse.Namespace) -> int:
     coverage, claimed = [], []
     for kind, number in itertools.product(WORLDS, args.groups):
-        made: Counter[str] = Counter()
+        all_sizes: Counter[str] = Counter()
         for name in kind.sizes:
             files.STAGES.enter(f"{kind.name}: {number} sources, {name} sizes")
             sizes, by_count = list(itertools.islice(itertools.cycle(SIZES[name]), number)), []
             for count in kind.trials:
-                held, claims = simulate(kind, sizes, count, args.worlds, f"{SEED} {kind.name} {sizes} {count}")
-                by_count.append(held)
-                made += claims
+                by_count.append(simulate(kind, sizes, count, args.worlds, f"{SEED} {kind.name} {sizes} {count}"))
+                all_sizes += by_count[-1]
             if number <= MOST_COVERED:
                 coverage.append(coverage_row(kind, name, number, by_count, args.worlds))
-        claimed.append(claims_row(kind, number, made, args.worlds * len(kind.sizes) * len(kind.trials)))
+        claimed.append(claims_row(kind, number, all_sizes, args.worlds * len(kind.sizes) * len(kind.trials)))
     files.STAGES.enter("looks and candidates")
     gains = false_gains(args.worlds, SEED)
     print(f"The truth lies within the 95% interval: share of {args.worlds} worlds (seed {SEED}).\n"

@@ -448,13 +448,13 @@ def _enough(values: Sequence[Number], lost: float, alpha: Number) -> int | None:
     """Return how many sources with sums like these have their interval above 0, also with one more that lost."""
     mean, square = (math.fsum(float(value) ** power for value in values) / len(values) for power in (1, 2))
 
-    def holds(count: int) -> bool:
+    def settled(count: int) -> bool:
         tails = [NORMAL.cdf((taken - count * mean) / math.sqrt(count * square)) for taken in (0.0, lost)]
         return max(tails[0], sum(tails) / 2) <= alpha
 
     if mean <= 0:
         return None
-    needed = 1 + bisect.bisect_left(range(1, LARGEST_PLAN), True, key=holds)
+    needed = 1 + bisect.bisect_left(range(1, LARGEST_PLAN), True, key=settled)
     return needed if needed < LARGEST_PLAN else None
 
 

@@ -402,11 +402,9 @@ def uneven_trials(pair: Pair) -> list[Fields]:
 def unpaired_reason(pair: Pair) -> str | None:
     """Return why trials do not pair, by the first case whose sides have other seeds; None where they pair, in order."""
     for case, *sides in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
-        left, right = ([trial.seed for trial in trials] for trials in sides)
-        if left == right and None not in left:
-            continue
         if any(trial.absent for trials in sides for trial in trials):
             return f"case {case.id!r:.60} is on one side only"
+        left, right = ([trial.seed for trial in trials] for trials in sides)
         if left != right:
             return f"case {case.id!r:.60} has seeds {listed(left)} and {listed(right)} (baseline and candidate)"
     return None

@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` 
 import argparse
 import copy
 import datetime
+import functools
 import hashlib
 import importlib.machinery
 import itertools
@@ -337,18 +338,20 @@ def verdict_of(graded: dict[str, bool]) -> str:
     return "pass" if all(graded.values()) else "fail"
 
 
+@functools.lru_cache(maxsize=4096)  # answers repeat
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
 def near_miss(expected: dict[str, Any], output: Any) -> bool:
     """Tell whether letters and digits of an output are those of a text that is expected, whatever the capitals.
 
     >>> near_miss({"equals": "late parcel"}, "Late-Parcel."), near_miss({"equals": "late parcel"}, "late")
     (True, False)
     """
-    def letters(text: str) -> str:
-        return "".join(filter(str.isalnum, text.casefold()))
-
     values = [value for given in expected.values() for value in (given if isinstance(given, list) else [given])]
-    texts = [letters(value) for value in values if isinstance(value, str)]
-    return isinstance(output, str) and letters(output) in filter(None, texts)
+    texts = [_letters(value) for value in values if isinstance(value, str)]
+    return isinstance(output, str) and _letters(output) in filter(None, texts)
 
 
 # === Run records ===

@@ -15,7 +15,8 @@ from fractions import Fraction
 from core.chance import alike, grouped
 from core.decide import FEW_CASES, MIN_GROUPS, Figures, number_text, whole_numbers
 from core.intervals import Number, flip_p_value
-from core.trials import SIDES, Pair, Side, Trial, listed
+from core.trials import SIDES, ComparedCase, Pair, Side, Trial, listed
+from harness import near_miss
 
 Rule = tuple[str, str, str]    # code, message, advice
 ALIKE = 0.95                   # of the cases with the same output, and two trials are nearly one
@@ -126,6 +127,12 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
                "both runs gave the same output under each seed, byte for byte: perhaps one recording given twice, a "
                "prompt that did not change, or one cache",
                "compare two recordings, of a prompt or model that did change, made without a cache")
+    (near, failed), (other_near, other_failed) = (_near_misses(pair.cases, side) for side in pair.sides)
+    if 10 * (near + other_near) >= failed + other_failed > 0:
+        yield ("near_misses", "answers fail in nothing but capitals, blanks or punctuation: "
+               f"{near} of {failed} failures of the baseline, {other_near} of {other_failed} of the candidate",
+               "see whether the grader is meant to be so strict; a corrected case set grades the logs again "
+               "(harness.py replay --recorded-with)")
     for name, side, temperature in zip(SIDES, pair.sides, pair.temperatures, strict=True):
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
             yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte: short answers "
@@ -169,6 +176,13 @@ def _nearly_alike(side: Side) -> list[list[int]]:
     groups = grouped(columns, any, lambda column, other: (
         sum(map(operator.ne, column, other)) <= (1 - ALIKE) * len(known)))
     return groups if 1 < len(groups) < len(columns) else []
+
+
+def _near_misses(cases: Sequence[ComparedCase], side: Side) -> tuple[int, int]:
+    """Return how many failed trials miss what is expected in capitals, blanks or punctuation alone; how many failed."""
+    failed = [(case.expected, trial.output) for case, trials in zip(cases, side.trials, strict=True)
+              for trial in trials if not trial.score]
+    return sum(isinstance(expected, dict) and near_miss(expected, output) for expected, output in failed), len(failed)
 
 
 def _order_effect(side: Side, group_of: list[int]) -> tuple[Fraction, Number]:

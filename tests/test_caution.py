@@ -60,6 +60,21 @@ class WarningsTest(unittest.TestCase):
     def test_a_sound_comparison_gives_no_warning(self):
         self.assertEqual(self.codes(), [])
 
+    def test_answers_that_miss_in_capitals_or_punctuation_alone_are_told_where_they_are_a_tenth_of_the_failures(self):
+        for count, said in ((2, True), (1, False)):
+            pair = quiet_pair()  # 18 of the trials of each side fail
+            cases = [case._replace(expected={"equals": "late"}) for case in pair.cases]
+            sides = list(pair.sides)
+            failing = [[at._replace(output="LATE!") if i < 2 * count and at.score == 0 else at for at in trials]
+                       for i, trials in enumerate(sides[1].trials)]
+            pair = pair._replace(cases=cases, candidate=sides[1]._replace(trials=failing))
+            self.assertEqual("near_misses" in self.codes(pair=pair), said, count)
+        messages = [rule["message"] for rule in caution.warnings(quiet_comparison(), pair._replace(
+            candidate=pair.candidate._replace(trials=[[at._replace(output="LATE!") for at in trials]
+                                                      for trials in sides[1].trials])), list(range(12)))]
+        self.assertIn("answers fail in nothing but capitals, blanks or punctuation: 0 of 18 failures of the baseline, "
+                      "18 of 18 of the candidate", messages)
+
     def test_each_figure_warns_on_its_own(self):
         table = [
             ("few_groups", "overall.source_sign_flip.groups", 5),

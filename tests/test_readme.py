@@ -20,7 +20,9 @@ import collections
 import concurrent.futures
 import functools
 import importlib
+import inspect
 import json
+import operator
 import os
 import re
 import shutil
@@ -247,6 +249,18 @@ class ManualTest(unittest.TestCase):
         explained = collections.Counter(explained_keys())
         self.assertEqual({key: explained[key] for key in wanted if explained[key] != 1}, {})
         self.assertEqual([key for key, times in explained.items() if times > 1], [])
+
+    def test_each_figure_is_computed_where_the_manual_says(self):
+        for keys, places in re.findall(r"^\| (`.*?`) \| (`.*?`) \| ", read("docs/figures.md"), re.MULTILINE):
+            sources = ""
+            for place in re.findall(r"`([^`]+)`", places):
+                module, _, name = place.partition(".")
+                module = importlib.import_module(module if module == "harness" else f"core.{module}")
+                found = operator.attrgetter(name)(module)
+                sources += inspect.getsource(found if inspect.isfunction(found) or inspect.isclass(found) else module)
+            for key in re.findall(r"(\w+)(?:\[\])?`", keys):
+                if key.islower():  # else a name that stands for others
+                    self.assertRegex(sources, rf"\b{key}\b", places)
 
     def test_each_key_that_a_view_reads_is_explained_or_of_version_1(self):
         known = {*explained_keys(), "decision.interval_90"}

@@ -603,8 +603,8 @@ class TruthTest(unittest.TestCase):
         self.assertNotIn("from late", story_text(Words(sample(), pair).story()))
 
     def test_first_words_are_of_one_line_and_bounded(self):
-        for given, said in (("a\n\n b\u2028c", '"a b c"'), ("x" * 61, f'"{"x" * 60}..."'), ({"q": "é"}, '"{"q": "é"}"'),
-                            ("x" * 60, f'"{"x" * 60}"'), ("", ""), (" \n", ""), (None, ""), (["a", 1], '"["a", 1]"')):
+        for given, said in (("a\n\n b\u2028c", '"a b c"'), ("x" * 41, f'"{"x" * 40}..."'), ({"q": "é"}, '"{"q": "é"}"'),
+                            ("x" * 40, f'"{"x" * 40}"'), ("", ""), (" \n", ""), (None, ""), (["a", 1], '"["a", 1]"')):
             self.assertEqual(wording.case_note(ComparedCase("c", None, (), given)), said)
         self.assertEqual(wording.case_note(ComparedCase("c", "s", (), None)), "from s")
 

@@ -27,7 +27,7 @@ VERSION_1 = "the comparison is of version 1"
 DRAWN_DOTS = 300  # sources; dots of more cannot be told apart
 SHOWN_SOURCES = 20  # the rest are folded away
 FOLDED_FROM = 4  # slices without an interval that become one line
-FIRST_CHARACTERS = 60  # of a case's input, beside its name
+FIRST_CHARACTERS = 40  # of a case's input, beside its name
 ALPHA = float(Limits().alpha)  # one-sided, where neither look nor among is declared; of a two-sided p twice as much
 
 Ends = Sequence[float] | None  # an interval's two ends, None where it is not measured

@@ -11,8 +11,8 @@ stand in place of a run record: it is replayed in memory. Writes comparison.json
 request comment with --markdown. Prints one line, and with --table the whole comparison as text. Verdict and warnings go
 to stderr. With --check it writes nothing, and says whether a comparison comes out of its logs again.
 
-Calls no model, and the same inputs give the same bytes. Exit status: 0 done, 1 refused or bad input (one `error:`
-line, nothing written), 2 bad usage, 3 the data contradict the gate, 4 they cannot tell, 130 interrupted.
+Calls no model, and the same inputs give the same bytes. Exit status: 0 done, 1 refused (one `error:` line,
+nothing written), 2 bad usage, 3 the data contradict the gate, 4 they cannot tell, 130 interrupted.
 """
 
 import os
@@ -69,6 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
     source.add_argument("--cases", metavar="FILE", help="case set of the run records or logs")
     source.add_argument("--trials", action="append", type=trial_log, metavar="[SIDE=]FILE",
                        help="trial log, of one side or both; repeatable")
+    runs.add_argument("--recorded-with", metavar="FILE", help="the logs' case set, where --cases corrects it")
     runs.add_argument("--task", metavar="MODULE", help="refuse runs that another task graded")
     runs.add_argument("--score-range", nargs=2, metavar=("LOW", "HIGH"), help="of trial logs (default: 0 1)")
     runs.add_argument("--missing", choices=CHOICES["missing"], metavar="POLICY",
@@ -103,7 +104,9 @@ def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> trials.P
     if args.trials:
         return trial_logs.read_trial_logs(args.trials, *names, reading)
     case_set = harness.load_cases(args.cases)
-    pair = trials.from_records((harness.read_run(name, case_set, args.cases) for name in names), case_set, names)
+    recorded_with = harness.load_cases(args.recorded_with) if args.recorded_with else None
+    records = (harness.read_run(name, case_set, args.cases, recorded_with) for name in names)
+    pair = trials.from_records(records, case_set, names)
     if args.task is not None:
         for name, manifest in zip(names, pair.manifests, strict=True):
             harness.load_task(args.task, manifest, name)
@@ -155,8 +158,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     args = parser.parse_args(argv)
     given = {name: value for name, value in vars(args).items() if name in DEFAULTS and value not in (None, False)}
-    if args.trials and args.task is not None:
-        parser.error("--task says what graded run records; leave it out with --trials")
+    if args.trials and (args.task is not None or args.recorded_with is not None):
+        parser.error("--task and --recorded-with are for run records and logs; leave them out with --trials")
     for name in OF_TRIAL_LOGS:
         if name in given and not args.trials:
             parser.error(f"--{name.replace('_', '-')} is for trial logs; leave it out with run records")
@@ -170,6 +173,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     inputs = [path for _, path in args.trials or ()] or [
         args.cases, *harness.run_paths(args.baseline), *harness.run_paths(args.candidate)]
+    inputs += [args.recorded_with] if args.recorded_with else []
     outputs = [("a comparison", args.out), ("a Markdown report", args.markdown), ("a page", args.html)]
     files.check_outputs(outputs, inputs)
     files.STAGES.enter("reading the runs")

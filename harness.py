@@ -426,12 +426,16 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, recorded_with: Ca
 
     Where the task or the case set is not that of the recording, the manifest names both. Raises RunError where the logs
     do not belong together, overlap or leave a gap, or are of another case set: than recorded_with, if that is given,
-    which must ask what case_set asks.
+    of which case_set may leave out cases, and must ask the others as they were asked.
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = dict(logs[0].header)
-    recorded_with = recorded_with or case_set
-    _refuse_another("case_set", header, recorded_with.sha256, (logs[0].name, "the case set given"))
+    if recorded_with is None:
+        recorded_with = case_set
+        _refuse_another("case_set", header, case_set.sha256, (logs[0].name, "the case set given"))
+    elif recorded_with.sha256 != header["case_set"]["sha256"]:
+        raise RunError(f"{logs[0].name} was not recorded with the case set that --recorded-with names: its sha256 is "
+                       f"{recorded_with.sha256}, not {header['case_set']['sha256']}; give the file as it was then")
     _refuse_other_inputs(recorded_with, case_set, header["splits"])
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), ("shard",))
@@ -440,7 +444,7 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, recorded_with: Ca
     twice = sum(len(log.rows) for log in logs) - len(trials)
     if twice:
         raise RunError(f"{where}: {twice} trials are in more than one log; give each shard once")
-    _check_trials(trials, case_set, header, where)
+    _check_trials(trials, recorded_with, header, where)
     extended = {count for log in logs for count in log.header.get("extended") or ()}
     if extended:
         header["extended"] = sorted(extended)
@@ -459,12 +463,13 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, recorded_with: Ca
 
 
 def _refuse_other_inputs(recorded_with: CaseSet, case_set: CaseSet, splits: Sequence[str]) -> None:
-    """Raise RunError, naming a case, unless two case sets ask the same in these splits."""
-    recorded, given = ({case.id: case.input for case in cases.of(splits)} for cases in (recorded_with, case_set))
-    for case_id in recorded | given:
-        if recorded.get(case_id) != given.get(case_id):
-            raise RunError(f"case {case_id!r} is not in both case sets with the same input; only what was asked can be "
-                           "graded again: keep ids, splits and inputs, or record the run again")
+    """Raise RunError, naming a case, where a case set asks something else in these splits than was recorded."""
+    recorded = {case.id: case.input for case in recorded_with.of(splits)}
+    for case in case_set.of(splits):
+        if recorded.get(case.id) != case.input:
+            reason = "has another input than" if case.id in recorded else "is not in"
+            raise RunError(f"case {case.id!r} {reason} the case set that the log was recorded with; only what was "
+                           "asked can be graded again: keep ids, splits and inputs, or record the run again")
 
 
 def run_paths(text: str) -> list[str]:
@@ -472,11 +477,11 @@ def run_paths(text: str) -> list[str]:
     return [text] if os.path.exists(text) else text.split(",")
 
 
-def read_run(text: str, case_set: CaseSet, cases: str) -> Record:
+def read_run(text: str, case_set: CaseSet, cases: str, recorded_with: CaseSet | None = None) -> Record:
     """Return the run record that run_paths(text) name; logs are replayed in memory."""
     paths = run_paths(text)
     if len(paths) > 1 or os.path.isfile(text) and read_bytes(text, len(LOG_START)) == LOG_START:
-        return replay_logs(paths, case_set, cases)
+        return replay_logs(paths, case_set, cases, recorded_with=recorded_with)
     return open_record(text)
 
 
@@ -749,8 +754,8 @@ def build_parser() -> argparse.ArgumentParser:
     again.add_argument("logs", nargs="+", metavar="LOG", help="a sealed log, or the logs of all shards of one run")
     again.add_argument("--cases", required=True, metavar="FILE", help="the case set to grade with")
     again.add_argument("--task-changed", action="store_true", help="grade with today's version of its task")
-    again.add_argument("--recorded-with", metavar="FILE", help="the case set it was recorded with, if expectations "
-                       "or tags were changed since")
+    again.add_argument("--recorded-with", metavar="FILE", help="the case set it was recorded with, if it was "
+                       "corrected since")
     check = add_verb(verbs, "check", "Say whether a case set, a log or a run record is sound.",
                      "python3 harness.py check recorded/my.jsonl")
     check.add_argument("file", metavar="FILE", help="a case set, a log or a run record")

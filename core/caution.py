@@ -28,9 +28,34 @@ def warnings(comparison: Figures, pair: Pair, group_of: list[int]) -> list[Figur
     comparison holds all other keys of comparison.json. pair is after the missing policy: each score is a number.
     group_of holds the source group of each case.
     """
-    rules = itertools.chain(_size_rules(comparison), _interval_rules(comparison), _missing_rules(comparison),
-                            _trial_rules(comparison, pair, group_of))
+    rules = itertools.chain(_grading_rules(comparison, pair), _size_rules(comparison), _interval_rules(comparison),
+                            _missing_rules(comparison), _trial_rules(comparison, pair, group_of))
     return [dict(zip(("code", "message", "advice"), rule, strict=True)) for rule in rules] + pair.notes
+
+
+def _grading_rules(c: Figures, pair: Pair) -> Iterator[Rule]:
+    (near, failed, gain), (other_near, other_failed, other_gain) = (
+        _near_misses(pair.cases, side) for side in pair.sides)
+    if 10 * (near + other_near) >= failed + other_failed > 0:
+        difference = number_text(c["overall"]["difference"] + other_gain - gain, "+")
+        yield ("near_misses", "answers fail in nothing but capitals, blanks or punctuation: "
+               f"{near} of {failed} failures of the baseline, {other_near} of {other_failed} of the candidate; had "
+               f"these passed, the difference would be {difference}",
+               "if the grader should be less strict, correct the case set (convert.py cases --ignore-case); then "
+               "compare the logs with --cases NEW.json --recorded-with OLD.json")
+
+
+def _near_misses(cases: Sequence[ComparedCase], side: Side) -> tuple[int, int, Fraction]:
+    """Return how many failed trials miss what is expected in capitals, blanks or punctuation alone; how many failed.
+
+    Third comes what the mean share would gain if these had passed.
+    """
+    near, failed, gain = 0, 0, Fraction(0)
+    for case, trials in zip(cases, side.trials, strict=True):
+        outputs = [trial.output for trial in trials if not trial.score]
+        misses = sum(near_miss(case.expected, output) for output in outputs) if isinstance(case.expected, dict) else 0
+        near, failed, gain = near + misses, failed + len(outputs), gain + Fraction(misses, len(trials))
+    return near, failed, gain / len(cases)
 
 
 def _size_rules(c: Figures) -> Iterator[Rule]:
@@ -127,12 +152,6 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
                "both runs gave the same output under each seed, byte for byte: perhaps one recording given twice, a "
                "prompt that did not change, or one cache",
                "compare two recordings, of a prompt or model that did change, made without a cache")
-    (near, failed), (other_near, other_failed) = (_near_misses(pair.cases, side) for side in pair.sides)
-    if 10 * (near + other_near) >= failed + other_failed > 0:
-        yield ("near_misses", "answers fail in nothing but capitals, blanks or punctuation: "
-               f"{near} of {failed} failures of the baseline, {other_near} of {other_failed} of the candidate",
-               "see whether the grader is meant to be so strict; a corrected case set grades the logs again "
-               "(harness.py replay --recorded-with)")
     for name, side, temperature in zip(SIDES, pair.sides, pair.temperatures, strict=True):
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
             yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte: short answers "
@@ -176,13 +195,6 @@ def _nearly_alike(side: Side) -> list[list[int]]:
     groups = grouped(columns, any, lambda column, other: (
         sum(map(operator.ne, column, other)) <= (1 - ALIKE) * len(known)))
     return groups if 1 < len(groups) < len(columns) else []
-
-
-def _near_misses(cases: Sequence[ComparedCase], side: Side) -> tuple[int, int]:
-    """Return how many failed trials miss what is expected in capitals, blanks or punctuation alone; how many failed."""
-    failed = [(case.expected, trial.output) for case, trials in zip(cases, side.trials, strict=True)
-              for trial in trials if not trial.score]
-    return sum(isinstance(expected, dict) and near_miss(expected, output) for expected, output in failed), len(failed)
 
 
 def _order_effect(side: Side, group_of: list[int]) -> tuple[Fraction, Number]:

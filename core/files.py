@@ -220,17 +220,19 @@ def _kind_to_replace(path: str, kind: str, manifest: Any) -> str:
         return kind
     with contextlib.suppress(RunError):
         actual_kind, value = identify(data, path)
-        if actual_kind == "a run record" and manifest and _run_of(value["manifest"]) != _run_of(manifest):
+        if actual_kind == "a run record" and manifest and not _is_rerun(value["manifest"], manifest):
             return "a run record of another case set, task or system"
         return actual_kind
     return ""
 
 
-def _run_of(manifest: Any) -> tuple[Any, ...]:
-    """Return of what a run record is; a log that is replayed was live."""
-    with contextlib.suppress(TypeError, LookupError):
-        return manifest["case_set"], manifest["task"], manifest["system"] | {"mode": None}
-    return ()
+def _is_rerun(*manifests: Any) -> bool:
+    """Tell whether two runs are of one log, or of one case set, task and system; a log that is replayed was live."""
+    with contextlib.suppress(TypeError, LookupError, AttributeError):
+        logs = [manifest.get("log") or manifest.get("shards") for manifest in manifests]
+        what = [(manifest["case_set"], manifest["task"], manifest["system"] | {"mode": None}) for manifest in manifests]
+        return what[0] == what[1] or logs[0] == logs[1] is not None
+    return False
 
 
 def write(kind: str, path: str, text: str, manifest: Any = None) -> None:

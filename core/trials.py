@@ -15,6 +15,7 @@ import functools
 import hashlib
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -272,7 +273,7 @@ def _recording(manifest: Fields) -> Fields:
 
 
 def _record_notes(runs: Sequence[_Run]) -> list[Note]:
-    """Return notes on what the recordings have not alike: servers, models that answered, trials added later."""
+    """Return notes on the two recordings: graded or extended later, odd prompts, other servers, models, seeds."""
     servers, served = [run.servers for run in runs], [run.served for run in runs]
     models = [run.manifest["system"].get("model") for run in runs]
     mixed = max(map(len, served)) > 1 or models[0] == models[1] and len({*served[0], *served[1]}) > 1
@@ -280,7 +281,17 @@ def _record_notes(runs: Sequence[_Run]) -> list[Note]:
     unseeded = [name for name, stated in settings if isinstance(stated, dict) and stated.get("seed_kept") is False]
     extended = [f"the {name} was extended after {count} trial{'s' if count > 1 else ''}"
                 for name, run in zip(SIDES, runs, strict=True) for count in run.side.description.get("extended", [])]
+    regraded = [name for name, run in zip(SIDES, runs, strict=True)
+                if run.manifest.get("cases_changed") or run.manifest.get("task_changed")]
+    unfilled = [f"{listed(words)} in the {name}" for name, stated in settings
+                if isinstance(stated, dict) and stated.get("fields") == []
+                and (words := re.findall(r"\{\w+\}", str(stated.get("prompt"))))]
     return [
+        *note_of("graded_again", "answers were graded again after the recording, with other expectations, tags or "
+                 "graders, or without some cases", " and ".join(regraded),
+                 "see that no correction was chosen by its result"),
+        *note_of("unfilled_fields", "a prompt names what is no field of the input, so it was sent as it stands, as the "
+                 "system message", "; ".join(unfilled), "correct the prompt, and record the run again"),
         *note_of("other_servers", "the two runs had other servers",
                  " and ".join(listed(names) or "none" for names in servers) if servers[0] != servers[1] else "",
                  "record both with one server: other versions and processors give other answers to the same seed"),

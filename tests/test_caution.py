@@ -24,7 +24,7 @@ def quiet_comparison():
     flip = {"interval_95": [0.1, 0.3], "method": "exact, 512 sign patterns", "groups": 9}
     part = {"exact_interval_95": [0.1, 0.3], "adjusted_p_value": 0.01, "same_cases_as": []}
     return {"score_range": [0, 1],
-            "overall": {"cases": 40, "baseline": 0.4, "better": 20, "worse": 5, "same": 15,
+            "overall": {"cases": 40, "difference": 0.1, "baseline": 0.4, "better": 20, "worse": 5, "same": 15,
                         "exact_interval_95": [0.1, 0.3], "exact_method": "exact, grid of 1/5",
                         "source_cluster_method": "exact over 24310 draws", "source_sign_flip": flip},
             "slices": {"language": {"en": dict(part), "es": dict(part)}}, "slices_compared": 2,
@@ -73,7 +73,7 @@ class WarningsTest(unittest.TestCase):
             candidate=pair.candidate._replace(trials=[[at._replace(output="LATE!") for at in trials]
                                                       for trials in sides[1].trials])), list(range(12)))]
         self.assertIn("answers fail in nothing but capitals, blanks or punctuation: 0 of 18 failures of the baseline, "
-                      "18 of 18 of the candidate", messages)
+                      "18 of 18 of the candidate; had these passed, the difference would be +0.6", messages)
 
     def test_each_figure_warns_on_its_own(self):
         table = [

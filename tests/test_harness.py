@@ -20,6 +20,7 @@ from unittest import mock
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
+import compare
 from core import files, logs, trials
 import harness
 from harness import CaseError, Incomplete, RunError, Unavailable
@@ -852,8 +853,8 @@ class ReplayTest(FolderTest):
         other = hashlib.sha256(CASES_TEXT.encode() + b"\n").hexdigest()
         self.refused(*self.replay(cases="other.json"), says=(
             f'log.jsonl and the case set given differ in case set.sha256: "{SHA256}" and "{other}"; ',
-            "give the case set as it was, or, where only expectations or tags changed, grade the logs with the new "
-            "one: harness.py replay --recorded-with OLD.json"))
+            "give the case set as it was; one with corrected expectations grades logs again where --recorded-with "
+            "names the old one"))
         self.save("log.jsonl", sealed([header(task={"name": "triage_task", "sha256": "f" * 64}), *rows()]))
         self.refused(*self.replay(), says=(
             f'log.jsonl and triage_task as it is now differ in task.sha256: "{"f" * 64}" and "{TASK.sha256}"; ',
@@ -1278,13 +1279,33 @@ class CasesChangedTest(FolderTest):
         harness.check_record(record, "out.json", case_set)
 
     def test_what_was_not_asked_is_not_graded(self):
-        for fields in ({"id": "z"}, {"input": {"text": "other"}}, {"split": "heldout"}):
-            self.refused(*self.changed(**fields), says="case 'a' is not in both case sets with the same input; ")
+        for fields, said in (({"id": "z"}, "case 'z' is not in the case set that"),
+                             ({"input": {"text": "other"}}, "case 'a' has another input than the case set that")):
+            self.refused(*self.changed(**fields), says=f"{said} the log was recorded with; ")
+
+    def test_cases_may_be_left_out(self):
+        self.save("new.json", json.dumps(CASES | {"cases": CASES["cases"][1:]}))
+        self.assertEqual(self.command(*self.replay(cases="new.json"), "--recorded-with", "cases.json")[0], 0)
+        record = harness.read_record("out.json")
+        self.assertEqual({row["case_id"] for row in record["results"]}, {"b", "blank"})
+        harness.check_record(record, "out.json", harness.load_cases("new.json"))
+
+    def test_a_comparison_takes_the_logs_with_both_case_sets_and_says_that_they_were_graded_again(self):
+        arguments = self.changed(tags={"topic": "post"})
+        self.assertEqual(self.command(*arguments)[0], 0)
+        for run in ("log.jsonl", "out.json"):  # a log is graded in memory, a record was graded before
+            with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
+                self.assertEqual(compare.main([run, run, "--cases", "new.json", "--recorded-with", "cases.json",
+                                               "--json"]), 0)
+            warnings = [warning["message"] for warning in json.loads(out.getvalue())["warnings"]]
+            self.assertIn("answers were graded again after the recording, with other expectations, tags or graders, or "
+                          "without some cases: baseline and candidate", warnings)
 
     def test_the_case_set_that_is_given_must_be_that_of_the_recording(self):
         arguments = self.changed(tags={})
         self.save("cases.json", CASES_TEXT + " ")
-        self.refused(*arguments, says="log.jsonl and the case set given differ in case set.sha256: ")
+        self.refused(*arguments, says=("log.jsonl was not recorded with the case set that --recorded-with names: its "
+                                       "sha256 is "))
 
     def test_where_the_case_set_is_the_same_nothing_is_said(self):
         self.assertEqual(self.command(*self.replay(), "--recorded-with", "cases.json")[0], 0)

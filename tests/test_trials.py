@@ -748,6 +748,11 @@ class RecordsTest(unittest.TestCase):
         self.assertIn("servers: none and b 0.24.0", notes({}, server("b:1"))[1]["other_servers"])
         self.assertIn("candidate", notes({}, {"settings": {"seed_kept": False}})[1]["seeds_in_name_only"])
         self.assertEqual(notes({"settings": 7, "server": 7}, {})[1], {})
+        named = {"settings": {"prompt": "Sort {mesage}, {a} or {\"b\"}.", "fields": []}}
+        self.assertEqual(notes(named, {"settings": {"prompt": "{x} {y}", "fields": ["x"]}})[1], {
+            "unfilled_fields": "a prompt names what is no field of the input, so it was sent as it stands, as the system "
+                               "message: {mesage}, {a} in the baseline"})
+        self.assertEqual(notes({"task_changed": "0" * 64}, {})[1]["graded_again"].rpartition(": ")[2], "baseline")
         pair, told = notes({"extended": [3, 5]}, {"extended": [3]})
         self.assertEqual(told["extended"], "trials were added to a finished run: the baseline was extended after 3 "
                          "trials; the baseline was extended after 5 trials; the candidate was extended after 3 trials")

@@ -20,7 +20,8 @@ from urllib.parse import quote
 from core.files import TOOL_VERSION, clean
 from core.trials import SIDES, ComparedCase, Trial, kept_text
 from views.words import (
-    Scale, SideBySide, Story, Table, TableRow, Words, beside, case_note, count_of, joined, sentence, shortened)
+    Scale, SideBySide, Story, Table, TableRow, Words, beside, case_note, count_of, input_of, joined, sentence,
+    shortened)
 
 MOST_ROWS = 1_000  # of a table; of more the first and the last are shown
 OPENED_BYTES = 2_000_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -325,7 +326,7 @@ class _Panel:
         """Return what a case was: its tags, input, what was expected, and each trial's outcomes side by side."""
         tags = [f"{tag}: {value}" for tag, value in (("source", case.source), *case.tags) if value is not None]
         about = f'<p class="soft">{_esc(" · ".join(tags))} <a href="#{_address(case.id)}">link to this case</a></p>'
-        for name, value in (("Input", case.input), ("Expected", case.expected)):
+        for name, value in (("Input", input_of(case)), ("Expected", case.expected)):
             if value is not None:
                 about += f"<p><b>{name}</b></p><pre>{escape(_shown(value))}</pre>"
         body, outputs = "", "their outputs were not recorded"

@@ -132,13 +132,19 @@ def places_of(comparison: dict[str, Any]) -> int:
     return shown_places(Fraction(str(low)), Fraction(str(high)))  # 0.01 is no binary float
 
 
+def input_of(case: ComparedCase) -> object:
+    """Return the input of a case; of one that holds a single field the value of that."""
+    fields = list(case.input.values()) if isinstance(case.input, dict) else []
+    return fields[0] if len(fields) == 1 else case.input
+
+
 def case_note(case: ComparedCase) -> str:
     """Return where a case comes from, and the first words of its input, on one line.
 
     >>> case_note(ComparedCase("c1", "refund", (), {"text": "Where is\\nmy money?"}))
     'from refund: "Where is my money?"'
     """
-    words = " ".join((kept_text(case.input) or "").split())
+    words = " ".join((kept_text(input_of(case)) or "").split())
     if len(words) > FIRST_CHARACTERS:
         words = f"{words[:FIRST_CHARACTERS]}..."
     return joined("" if case.source is None else f"from {case.source}", words and f'"{words}"', by=": ")
@@ -381,8 +387,11 @@ class Words:
             "better": f"{lies} above {gain}.", "worse": f"{lies} below {loss}.", "not worse": f"{lies} above {loss}.",
             "equivalent": f"All of the {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, "
                           f"{both_sides}, lies within {self.plain(self.margin)} of zero."}
-        none = "No claim can be made." if reason == decision["gate_reason"] else f"No claim can be made: {reason}."
-        yield claims.get(self.verdict, none)
+        if self.verdict == "undecided" and (p_value := self.overall["these_cases"]["p_value"]) is not None:
+            yield (f"On these very cases: {self.overall['worse']} worse, {self.overall['better']} better; sampling "
+                   f"alone would bring a difference as large with p = {digits(p_value)}.")
+        if self.verdict in claims or reason != decision["gate_reason"]:  # else the gate says it
+            yield claims.get(self.verdict, f"No claim can be made: {reason}.")
         if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; "
                    f"{self.units} took part.")
@@ -613,9 +622,11 @@ class Words:
         noise = self.all["noise_floor"]
         largest = noise["largest_difference"]
         ends: Ends = None if largest is None else [-largest, largest]
+        error = {None: "better or worse would be claimed", "better": "the gate would be met"}.get(
+            self.decision["gate"], "the gate would not be met")
         note = ("the largest difference between two halves of the baseline's own trials, "
                 f"{self.plain(noise['mean_difference'])} on average; share of the {count_of(noise['splits'], 'split')} "
-                f"that would be decided wrongly: {digits(noise['gate_tripped_share'])}")
+                f"in which {error}: {digits(noise['gate_tripped_share'])}")
         return TableRow(["Noise floor", self.span(ends)], joined(note if ends else "", noise["reason"]), ends)
 
     def recipe(self) -> Blocks:

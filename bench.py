@@ -47,6 +47,7 @@ LOOK_EVERY = 100  # trials between two looks at the server
 MOST_WORKERS = 10_000
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
 
+RUNS = "runs"  # the folder of run records, unless --out names another
 NEAR_MISS = "wrong in nothing but capitals, blanks or punctuation; is the grader meant to be so strict?"
 
 Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
@@ -441,9 +442,7 @@ def main(argv: Sequence[str] | None = None, times: Times = REAL_TIMES) -> int:
     if n > 1:
         args.out = None  # of a shard there is no record
     elif args.out is None:
-        args.out = f"runs/{os.path.splitext(os.path.basename(args.log))[0]}.json"
-        with contextlib.suppress(OSError):  # why it could not be made is said where the record is checked
-            os.makedirs("runs", exist_ok=True)
+        args.out = f"{RUNS}/{os.path.splitext(os.path.basename(args.log))[0]}.json"
     if (not 1 <= args.workers <= MOST_WORKERS or args.retries < 0
             or args.timeout is not None and not 0 < args.timeout < 1e9):
         raise RunError(f"give --workers from 1 to {MOST_WORKERS}, --retries of 0 or more, --timeout above 0")
@@ -456,6 +455,9 @@ def main(argv: Sequence[str] | None = None, times: Times = REAL_TIMES) -> int:
     if args.seeds != logs.SEED_RULES[0]:
         run["seeds"] = args.seeds
     header = harness.run_header(case_set, task, system, server, run)
+    if args.out and os.path.dirname(args.out) == RUNS:
+        with contextlib.suppress(OSError):  # why it could not be made is said where the record is checked
+            os.makedirs(RUNS, exist_ok=True)
     outputs, inputs = [("a run record", args.out)], [path for path in (args.cases, args.log, args.prompt) if path]
     if not os.path.exists(args.log):  # a log that is there is looked at first: it says what differs
         files.check_outputs(outputs, inputs, header)

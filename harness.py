@@ -29,6 +29,7 @@ import itertools
 import json
 import platform
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -340,19 +341,23 @@ def verdict_of(graded: dict[str, bool]) -> str:
 
 @functools.lru_cache(maxsize=1024)  # answers repeat
 def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
+    """Return a text without capitals and blanks, and, where it has no digit, without punctuation: -5 is not 5."""
+    left_out = "Z" if any(map(str.isdigit, text)) else "ZP"
+    text = unicodedata.normalize("NFC", text).casefold()
+    return "".join(char for char in text if unicodedata.category(char)[0] not in left_out).rstrip(".")
 
 
 def near_miss(expected: dict[str, Any], output: Any) -> bool:
-    """Tell whether letters and digits of an output are those of a text that is expected, whatever the capitals.
+    """Tell whether an output is not what is expected, but would be were capitals, blanks and punctuation left out.
 
     >>> near_miss({"equals": "late parcel"}, "Late-Parcel."), near_miss({"equals": "late parcel"}, "late")
     (True, False)
     """
-    values = [value for given in expected.values() for value in (given if isinstance(given, list) else [given])]
-    return isinstance(output, str) and any(
+    values = [value for name, given in expected.items() if name != "matches"
+              for value in (given if isinstance(given, list) else [given]) if isinstance(value, str)]
+    return isinstance(output, str) and output.strip() not in values and any(
         _letters(output) == _letters(value) != "" for value in values
-        if isinstance(value, str) and len(output) < 2 * len(value) + 20)  # a long one has other words
+        if len(output) < 2 * len(value) + 20)  # a long one has other words
 
 
 # === Run records ===
@@ -464,9 +469,9 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, recorded_with: Ca
 
 def _refuse_other_inputs(recorded_with: CaseSet, case_set: CaseSet, splits: Sequence[str]) -> None:
     """Raise RunError, naming a case, where a case set asks something else in these splits than was recorded."""
-    recorded = {case.id: case.input for case in recorded_with.of(splits)}
+    recorded = {case.id: json_line(case.input) for case in recorded_with.of(splits)}  # as a model may be sent it
     for case in case_set.of(splits):
-        if recorded.get(case.id) != case.input:
+        if recorded.get(case.id) != json_line(case.input):
             reason = "has another input than" if case.id in recorded else "is not in"
             raise RunError(f"case {case.id!r} {reason} the case set that the log was recorded with; only what was "
                            "asked can be graded again: keep ids, splits and inputs, or record the run again")

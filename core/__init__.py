@@ -1,4 +1,4 @@
-"""The machinery of the commands. Each imports it before anything that an older Python lacks."""
+"""The machinery of the commands. Each imports it before anything that Python 3.10 lacks."""
 
 import sys
 

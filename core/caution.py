@@ -52,7 +52,7 @@ def _near_misses(cases: Sequence[ComparedCase], side: Side) -> tuple[int, int, F
     """
     near, failed, gain = 0, 0, Fraction(0)
     for case, trials in zip(cases, side.trials, strict=True):
-        outputs = [trial.output for trial in trials if not trial.score]
+        outputs = [trial.output for trial in trials if not trial.score and trial.reason is None]
         misses = sum(near_miss(case.expected, output) for output in outputs) if isinstance(case.expected, dict) else 0
         near, failed, gain = near + misses, failed + len(outputs), gain + Fraction(misses, len(trials))
     return near, failed, gain / len(cases)
@@ -154,9 +154,9 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
                "compare two recordings, of a prompt or model that did change, made without a cache")
     for name, side, temperature in zip(SIDES, pair.sides, pair.temperatures, strict=True):
         if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
-            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte: short answers "
-                   "under seeds that all cases share, or a cache",
-                   "record with bench.py --seeds per-case, and switch a cache off")
+            yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte: perhaps "
+                   "short answers under seeds that all cases share, perhaps a cache",
+                   "record with other seeds for each case (bench.py --seeds per-case), and without a cache")
         elif groups := _nearly_alike(side):
             numbers = "; ".join(", ".join(str(number + 1) for number in group) for group in groups if len(group) > 1)
             yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers "

@@ -366,9 +366,10 @@ def t_quantile(share: float, df: int) -> float:
     if df > 1000:
         z = NORMAL.inv_cdf(share)
         return z + (z ** 3 + z) / (4 * df) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * df ** 2)
-    step = math.pi / 2 / (1 << 30)             # a range of more is beyond 32-bit machines
-    steps = bisect.bisect_left(range(1 << 30), share, key=lambda steps: _t_share(steps * step, df))
-    return math.sqrt(df) * math.tan(steps * step)
+    low, high = 0.0, math.pi / 2
+    while low < (angle := (low + high) / 2) < high:
+        low, high = (angle, high) if _t_share(angle, df) < share else (low, angle)
+    return math.sqrt(df) * math.tan(low)
 
 
 def _t_share(angle: float, df: int) -> float:

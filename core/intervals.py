@@ -50,7 +50,7 @@ MORE_GROUPS, FEW_SUMS_OF_HALF = 200, 2048       # groups that are tried as well,
 COUNTED_SOURCES = 40         # of other sizes
 COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many sources of other sizes, and for the rest
 COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for sign flips: groups, or groups times places of their sums
-ROUNDED_GROUPS, ROUNDED_STEPS = 60, 20_000      # the values of so many are rounded to so many steps
+ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many are rounded to so many steps
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point
 
 # How closely the rest is computed: ends within 1e-4 of the score range.

@@ -362,14 +362,12 @@ class _Rows:
 
     def side(self, side: str, config: str, cases: Sequence[ComparedCase]) -> Side:
         """Return what was read of a side; raise RunError where that is nothing."""
-        empty = [path for path, configs in self.configs.items() if not configs]
-        if not self.trials[side] and empty:
-            raise RunError(f"no row of the {side} {config!r:.60}: {listed(empty)} has no rows, as where convert.py "
-                           "refused its input; give a file that has some")
         if not self.trials[side]:
+            empty = listed(path for path, configs in self.configs.items() if not configs and not self.broken)
             known = listed(sorted(set().union(*self.configs.values())), 20)
-            raise RunError(f"no row of the {side} {config!r:.60} in its files; give the one with it as --trials {side}="
-                           f"FILE, or name one of these configs: {known}")
+            raise RunError(f"no row of the {side} {config!r:.60} in its files{f' (empty: {empty})' if empty else ''}; "
+                           f"give the one with it as --trials {side}=FILE, or name one of these configs: "
+                           f"{known or 'none'}")
         trials = [sorted(self.trials[side].get(case.id, []), key=lambda trial: seed_order(trial.seed))
                   for case in cases]
         return Side(dict.fromkeys(SYSTEM_FIELDS) | {"name": config, "mode": "recorded"}, trials, self.logs[side])

@@ -125,7 +125,7 @@ class Rows:
         # Whoever compares says what a score can be.
         checked = check_row({"task_id": "x" if own is None else own, **row}, where, (-10**400, 10**400))
         row["seed"] = checked.trial.seed  # a number where a text is one
-        self.file.write(json_line(row))
+        self.file.write(f"{_inside(row)}\n")  # its name and its tags are known when all are read
         case = self._case(own, config, sample)
         case, tags = self._cases.setdefault(case, (case, {}))
         self._trials.append((config, case, checked.trial.seed, where))
@@ -191,11 +191,11 @@ class Rows:
         several_tasks = len({case.task for case in self._cases if case.task}) > 1
         names = self._names(several_tasks)
         self._refuse_twice(names)
-        tags = self._tags(names, several_tasks)
+        tags = {name: _inside(stated) for name, stated in self._tags(names, several_tasks).items()}
         self.file.seek(0)
         for (_, case, _, _), line in zip(self._trials, self.file, strict=True):
-            name = names[case]
-            sys.stdout.write(json_line({"task_id": name, **json.loads(line), **tags[name]}))
+            parts = [_inside({"task_id": names[case]}), line.rstrip("\n"), tags[names[case]]]
+            sys.stdout.write(f"{{{', '.join(filter(None, parts))}}}\n")
         sys.stdout.flush()
         for text, count in self.notes.items():
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")
@@ -250,6 +250,11 @@ class Rows:
         slices = {name: {field: values if len(values) > 1 else values[0] for field, values in tags.items()
                          if field not in self._no_slices} for name, tags in tags_of.items()}
         return {name: {"tags": of_case} if of_case else {} for name, of_case in slices.items()}
+
+
+def _inside(fields: Mapping[str, Any]) -> str:
+    """Return an object as JSON, without its braces."""
+    return json_line(fields)[1:-2]
 
 
 def fits_tag(value: Any) -> bool:

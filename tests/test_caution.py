@@ -61,11 +61,12 @@ class WarningsTest(unittest.TestCase):
         self.assertEqual(self.codes(), [])
 
     def test_answers_that_miss_in_capitals_or_punctuation_alone_are_told_where_they_are_a_tenth_of_the_failures(self):
-        for count, said in ((2, True), (1, False)):
+        for count, said, reason in ((2, True, None), (1, False, None), (2, False, "TruncatedReply")):
             pair = quiet_pair()  # 18 of the trials of each side fail
             cases = [case._replace(expected={"equals": "late"}) for case in pair.cases]
             sides = list(pair.sides)
-            failing = [[at._replace(output="LATE!") if i < 2 * count and at.score == 0 else at for at in trials]
+            failing = [[at._replace(output="LATE!", reason=reason) if i < 2 * count and at.score == 0 else at
+                        for at in trials]
                        for i, trials in enumerate(sides[1].trials)]
             pair = pair._replace(cases=cases, candidate=sides[1]._replace(trials=failing))
             self.assertEqual("near_misses" in self.codes(pair=pair), said, count)
@@ -203,8 +204,9 @@ class WarningsTest(unittest.TestCase):
         manifests = [{"task": {}, "settings": {"temperature": 0.7}}] * 2
         (warning,) = caution.warnings(quiet_comparison(), alike._replace(manifests=manifests), list(range(12)))
         self.assertEqual((warning["message"], warning["advice"]), (
-            "all trials of each case of the candidate are alike, byte for byte: short answers under seeds that all "
-            "cases share, or a cache", "record with bench.py --seeds per-case, and switch a cache off"))
+            "all trials of each case of the candidate are alike, byte for byte: perhaps short answers under seeds that "
+            "all cases share, perhaps a cache",
+            "record with other seeds for each case (bench.py --seeds per-case), and without a cache"))
         for temperatures in ((0.7, 0), (0.7, None)):
             self.assertEqual(self.codes(pair=alike, temperatures=temperatures), [])
         plain = alike._replace(candidate=alike.candidate._replace(description={"mode": "recorded"}))

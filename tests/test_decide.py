@@ -322,6 +322,7 @@ class DecisionTest(unittest.TestCase):
         for df, row in table.items():
             for share, value in zip((0.8, 0.95, 0.975, 0.995), row):
                 self.assertAlmostEqual(decide.t_quantile(share, df), value, delta=0.0006, msg=(df, share))
+        self.assertAlmostEqual(decide.t_quantile(1 - 1e-7, 1) / 3183098.86, 1, places=6)  # a tangent, far out
         self.assertAlmostEqual(decide.t_quantile(0.975, 999), decide.t_quantile(0.975, 1000), places=5)
 
     def test_nothing_moved_leaves_five_percent(self):

@@ -1283,6 +1283,22 @@ class CasesChangedTest(FolderTest):
                              ({"input": {"text": "other"}}, "case 'a' has another input than the case set that")):
             self.refused(*self.changed(**fields), says=f"{said} the log was recorded with; ")
 
+    def test_an_input_of_other_json_is_another_input(self):
+        first = {"text": "q", "flag": True}
+        asked = [CASES | {"cases": [CASES["cases"][0] | {"input": given}, *CASES["cases"][1:]]}
+                 for given in (first, {"text": "q", "flag": 1}, {"flag": True, "text": "q"})]
+        old, *others = [json.dumps(cases) for cases in asked]
+        self.save("old.json", old)
+        self.save("log.jsonl", sealed([header(case_set={
+            "name": "demo-cases", "sha256": hashlib.sha256(old.encode()).hexdigest()}), *rows()]))
+        for other in others:
+            self.save("new.json", other)
+            self.refused(*self.replay(cases="new.json"), "--recorded-with", "old.json", says="case 'a' has another input")
+
+    def test_a_record_of_the_same_log_is_replaced(self):
+        for topic in ("post", "mail"):
+            self.assertEqual(self.command(*self.changed(tags={"topic": topic}))[0], 0)
+
     def test_cases_may_be_left_out(self):
         self.save("new.json", json.dumps(CASES | {"cases": CASES["cases"][1:]}))
         self.assertEqual(self.command(*self.replay(cases="new.json"), "--recorded-with", "cases.json")[0], 0)
@@ -1310,6 +1326,17 @@ class CasesChangedTest(FolderTest):
     def test_where_the_case_set_is_the_same_nothing_is_said(self):
         self.assertEqual(self.command(*self.replay(), "--recorded-with", "cases.json")[0], 0)
         self.assertNotIn("cases_changed", harness.read_record("out.json")["manifest"])
+
+
+class NearMissTest(unittest.TestCase):
+    def test_capitals_blanks_and_punctuation_apart_they_are_the_same(self):
+        for expected, output, near in (
+                ("positive", "Positive.", True), ("late parcel", "**Late-Parcel**", True), ("3 days", "3 Days.", True),
+                ("-5", "5", False), ("3.5", "35", False), ("<3", ">3", False), ("की", "का", False), ("a", "", False),
+                ("refund", " refund\n", False), ("late", "late " * 9, False), ("late", None, False), ("1", 1, False)):
+            self.assertEqual(harness.near_miss({"equals": expected}, output), near, (expected, output))
+        self.assertTrue(harness.near_miss({"any_of": ["no", "yes"], "ignore_case": False}, "Yes!"))
+        self.assertFalse(harness.near_miss({"matches": "^(yes|no)$"}, "Yes no"))
 
 
 class NeutralTest(unittest.TestCase):

@@ -342,8 +342,9 @@ class RowsTest(LogTest):
         self.assertEqual(self.refused(both(), candidate="b"),
                          "no row of the candidate 'b' in its files; give the one with it as --trials candidate=FILE, "
                          "or name one of these configs: A, B")
-        self.assertEqual(self.refused([""]), "no row of the baseline 'A': a.jsonl has no rows, as where convert.py "
-                         "refused its input; give a file that has some")
+        self.assertEqual(self.refused([""]), "no row of the baseline 'A' in its files (empty: a.jsonl); give the one "
+                         "with it as --trials baseline=FILE, or name one of these configs: none")
+        self.assertNotIn("empty", self.refused(["{"], skip_broken=True))
         self.assertIn("\\n", self.refused([line(config="x\ny")]))
 
     def test_file_of_one_side_serves_that_side_alone(self):
@@ -750,8 +751,8 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(notes({"settings": 7, "server": 7}, {})[1], {})
         named = {"settings": {"prompt": "Sort {mesage}, {a} or {\"b\"}.", "fields": []}}
         self.assertEqual(notes(named, {"settings": {"prompt": "{x} {y}", "fields": ["x"]}})[1], {
-            "unfilled_fields": "a prompt names what is no field of the input, so it was sent as it stands, as the system "
-                               "message: {mesage}, {a} in the baseline"})
+            "unfilled_fields": "a prompt names what is no field of the input, so it was sent as it stands, as the "
+                               "system message: {mesage}, {a} in the baseline"})
         self.assertEqual(notes({"task_changed": "0" * 64}, {})[1]["graded_again"].rpartition(": ")[2], "baseline")
         pair, told = notes({"extended": [3, 5]}, {"extended": [3]})
         self.assertEqual(told["extended"], "trials were added to a finished run: the baseline was extended after 3 "

@@ -161,7 +161,7 @@ class _Marker:
         """
         if old == new:
             return [_marked(old, new, "")]
-        half = len(WORD.findall(f"{old} {new}")) // 4  # of the words of one text
+        half = min(len(WORD.findall(old)), len(WORD.findall(new))) // 2  # of the words of the shorter text
         for pattern, attribute, least in ((r"\w+|\s+|.", "", half), (r"[^\n]*\n?", LINES, 1)):
             before, after = (re.findall(pattern, text, re.DOTALL) for text in (old, new))
             work = len(before) * len(after)

@@ -27,6 +27,7 @@ VERSION_1 = "the comparison is of version 1"
 DRAWN_DOTS = 300  # sources; dots of more cannot be told apart
 SHOWN_SOURCES = 20  # the rest are folded away
 FOLDED_FROM = 4  # slices without an interval that become one line
+RECORDED = ("graders", "task_changed", "cases_changed", "started_at", "python", "platform")  # of a run record
 FIRST_CHARACTERS = 40  # of a case's input, beside its name
 ALPHA = float(Limits().alpha)  # one-sided, where neither look nor among is declared; of a two-sided p twice as much
 
@@ -637,6 +638,8 @@ class Words:
         yield from side_by_side(shared, shared)
         yield from side_by_side(*(self.all[side] | {"log": self.all["logs"][side]} for side in SIDES))
         yield from (fact for fact in self.settings() if fact.baseline == fact.candidate)  # else they are in the change
+        if self.manifests:
+            yield from side_by_side(*({key: run.get(key) for key in RECORDED} for run in self.manifests))
         for row in self.all["excluded"]:
             yield f"left out: {row['case_id']}, in the {row['side']}: {row['reason']}"
         for row in self.all["uneven_trials"]:

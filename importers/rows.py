@@ -191,11 +191,12 @@ class Rows:
         several_tasks = len({case.task for case in self._cases if case.task}) > 1
         names = self._names(several_tasks)
         self._refuse_twice(names)
-        tags = {name: _inside(stated) for name, stated in self._tags(names, several_tasks).items()}
+        around = {name: (_inside({"task_id": name}), f", {_inside(tags)}" if tags else "")
+                  for name, tags in self._tags(names, several_tasks).items()}
         self.file.seek(0)
         for (_, case, _, _), line in zip(self._trials, self.file, strict=True):
-            parts = [_inside({"task_id": names[case]}), line.rstrip("\n"), tags[names[case]]]
-            sys.stdout.write(f"{{{', '.join(filter(None, parts))}}}\n")
+            before, after = around[names[case]]
+            sys.stdout.write(f"{{{before}, {line[:-1]}{after}}}\n")
         sys.stdout.flush()
         for text, count in self.notes.items():
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")

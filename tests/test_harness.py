@@ -1293,7 +1293,8 @@ class CasesChangedTest(FolderTest):
             "name": "demo-cases", "sha256": hashlib.sha256(old.encode()).hexdigest()}), *rows()]))
         for other in others:
             self.save("new.json", other)
-            self.refused(*self.replay(cases="new.json"), "--recorded-with", "old.json", says="case 'a' has another input")
+            self.refused(*self.replay(cases="new.json"), "--recorded-with", "old.json",
+                         says="case 'a' has another input")
 
     def test_a_record_of_the_same_log_is_replaced(self):
         for topic in ("post", "mail"):

@@ -342,7 +342,7 @@ def verdict_of(graded: dict[str, bool]) -> str:
 @functools.lru_cache(maxsize=1024)  # answers repeat
 def _letters(text: str) -> str:
     """Return a text without capitals and blanks, and, where it has no digit, without punctuation: -5 is not 5."""
-    left_out = "Z" if any(map(str.isdigit, text)) else "ZP"
+    left_out = "ZC" if any(map(str.isdigit, text)) else "ZCP"
     text = unicodedata.normalize("NFC", text).casefold()
     return "".join(char for char in text if unicodedata.category(char)[0] not in left_out).rstrip(".")
 

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import tempfile
 import unittest
 from fractions import Fraction
@@ -376,7 +377,8 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((status, stdout), (1, ""))
         self.assertRegex(stderr, r"\Aerror: .*qwen-coder-v1.json and answer_task .* differ in task.sha256: "
                                  r'"63e516c0d2304c37[0-9a-f]{48}" and "[0-9a-f]{64}"; ')
-        self.assertEqual(self.command("old", "new", "--trials", self.simple_log(), "--task", "triage_task")[0], 2)
+        for option in (("--task", "triage_task"), ("--recorded-with", "cases.json")):
+            self.assertEqual(self.command("old", "new", "--trials", self.simple_log(), *option)[0], 2)
 
     def test_table_follows_the_line(self):
         status, stdout, _ = self.command("old", "new", "--trials", self.simple_log(), "--table")
@@ -509,6 +511,10 @@ class CommandTest(unittest.TestCase):
                 self.assertIn("it is read as well", stderr)
         with open(log, "rb") as file:
             self.assertEqual(file.read(), before)
+        kept = self.path("kept.json")
+        shutil.copy(os.path.join(HERE, "runs", "comparison.json"), kept)  # which a comparison may replace
+        status, _, stderr = self.command("v1", "v2", "--cases", "cases.json", "--recorded-with", kept, "--out", kept)
+        self.assertEqual((status, "it is read as well" in stderr), (1, True), stderr)
 
     def test_logs_give_what_their_run_records_give_and_a_check_says_so(self):
         logs = [here("recorded", f"qwen-coder-v{number}.jsonl") for number in (1, 2)]

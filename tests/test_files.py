@@ -300,6 +300,11 @@ class EndTest(unittest.TestCase):
                     self.assertEqual(stderr.count("error: cannot write the output: No space left on device"),
                                      run[0] != "interrupted")
 
+    def test_sigterm_that_is_ignored_stays_ignored(self):
+        code = ("import signal; from core import files; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+                "files.run_command(lambda: 0); print(signal.getsignal(signal.SIGTERM) == signal.SIG_IGN)")
+        self.assertEqual(python("-c", code, unbuffered=False).stdout, "True\n")
+
     def test_a_terminal_that_was_closed_is_a_reader_that_has_gone(self):
         screen, terminal = os.openpty()
         os.close(screen)

@@ -355,6 +355,7 @@ class PageTest(unittest.TestCase):
         # By words: half of them are in both; most of an old text stays; there are few.
         self.assertEqual(pieces("a b", "a c")[0], ("a ", "a "))
         self.assertEqual(pieces("a b c", f"a b c{20 * ' d'}")[0], ("a b c", "a b c"))
+        self.assertEqual(pieces(f"a b c{20 * ' d'}", "a b c")[0], ("a b c", "a b c"))
         self.assertEqual(pieces("v1", "v2"), [("<del>v1</del>", "<ins>v2</ins>")])
         self.assertIn(".lines { display: block", page.STYLE)
 

@@ -455,7 +455,7 @@ def main(argv: Sequence[str] | None = None, times: Times = REAL_TIMES) -> int:
     if args.seeds != logs.SEED_RULES[0]:
         run["seeds"] = args.seeds
     header = harness.run_header(case_set, task, system, server, run)
-    if args.out and os.path.dirname(args.out) == RUNS:
+    if args.out and os.path.dirname(args.out) == RUNS and os.path.isdir(os.path.dirname(args.log) or "."):
         with contextlib.suppress(OSError):  # why it could not be made is said where the record is checked
             os.makedirs(RUNS, exist_ok=True)
     outputs, inputs = [("a run record", args.out)], [path for path in (args.cases, args.log, args.prompt) if path]

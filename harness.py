@@ -59,8 +59,8 @@ REJECTED = {"rejected": True}  # what a case expects whose input must be refused
 CASE = {"split": TEXT, "input": TABLE, "expected": TABLE, "tags": TABLE}
 MANIFEST_FIELDS = (
     "record_version", "tool_version", "case_set", "task", "graders", "splits", "trials", "system", "settings", "server",
-    "log", "shards", "extended", "task_changed", "cases_changed", "seeds", "workers", "started_at", "python",
-    "platform",
+    "log", "shards", "extended", "task_changed", "cases_changed", "cases_left_out", "seeds", "workers", "started_at",
+    "python", "platform",
 )
 MANIFEST = RUN | {"graders": TABLE, "log": (TABLE, NULL), "shards": (LIST, NULL)}
 ROW = TRIAL | {"split": TEXT, "seed": (WHOLE, NULL), "verdict": TEXT, "graders": TABLE}
@@ -339,25 +339,30 @@ def verdict_of(graded: dict[str, bool]) -> str:
     return "pass" if all(graded.values()) else "fail"
 
 
-@functools.lru_cache(maxsize=1024)  # answers repeat
+@functools.lru_cache(maxsize=4096)  # answers repeat
 def _letters(text: str) -> str:
     """Return a text without capitals and blanks, and, where it has no digit, without punctuation: -5 is not 5."""
     left_out = "ZC" if any(map(str.isdigit, text)) else "ZCP"
     text = unicodedata.normalize("NFC", text).casefold()
-    return "".join(char for char in text if unicodedata.category(char)[0] not in left_out).rstrip(".")
+    gone = [ord(char) for char in set(text) if unicodedata.category(char)[0] in left_out]
+    return text.translate(dict.fromkeys(gone)).rstrip(".")
 
 
 def near_miss(expected: dict[str, Any], output: Any) -> bool:
     """Tell whether an output is not what is expected, but would be were capitals, blanks and punctuation left out.
 
+    Only where a case expects a single text, or any of several.
+
     >>> near_miss({"equals": "late parcel"}, "Late-Parcel."), near_miss({"equals": "late parcel"}, "late")
     (True, False)
     """
-    values = [value for name, given in expected.items() if name != "matches"
-              for value in (given if isinstance(given, list) else [given]) if isinstance(value, str)]
-    return isinstance(output, str) and output.strip() not in values and any(
+    named = {name: given for name, given in expected.items() if isinstance(given, (str, list))}
+    if len(named) != 1 or "matches" in named or not isinstance(output, str):
+        return False
+    values = named.get("any_of") or [*named.values()]
+    return output.strip() not in values and any(
         _letters(output) == _letters(value) != "" for value in values
-        if len(output) < 2 * len(value) + 20)  # a long one has other words
+        if isinstance(value, str) and len(output) < 2 * len(value) + 20)  # a long one has other words
 
 
 # === Run records ===
@@ -457,7 +462,8 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, recorded_with: Ca
         header |= {"task": {"name": task.name, "sha256": task.sha256}, "task_changed": header["task"]["sha256"]}
     if recorded_with.sha256 != case_set.sha256:
         header |= {"case_set": {"name": case_set.name, "sha256": case_set.sha256},
-                   "cases_changed": recorded_with.sha256}
+                   "cases_changed": recorded_with.sha256,
+                   "cases_left_out": len(recorded_with.of(header["splits"])) - len(case_set.of(header["splits"]))}
     header |= {"system": header["system"] | {"mode": "replay"}, "log": None, "shards": None}
     if len(logs) == 1:
         header["log"] = {"name": logs[0].name, "sha256": logs[0].sha256}
@@ -470,11 +476,14 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, recorded_with: Ca
 def _refuse_other_inputs(recorded_with: CaseSet, case_set: CaseSet, splits: Sequence[str]) -> None:
     """Raise RunError, naming a case, where a case set asks something else in these splits than was recorded."""
     recorded = {case.id: json_line(case.input) for case in recorded_with.of(splits)}  # as a model may be sent it
-    for case in case_set.of(splits):
+    cases = case_set.of(splits)
+    if not cases:
+        raise RunError(f"the case set given has no case in {' '.join(splits)}; give the one that was corrected")
+    for case in cases:
         if recorded.get(case.id) != json_line(case.input):
-            reason = "has another input than" if case.id in recorded else "is not in"
-            raise RunError(f"case {case.id!r} {reason} the case set that the log was recorded with; only what was "
-                           "asked can be graded again: keep ids, splits and inputs, or record the run again")
+            reason = "had another input" if case.id in recorded else "was not in this split"
+            raise RunError(f"case {case.id!r} {reason} when the log was recorded; only what was asked can be graded "
+                           "again: keep ids, splits and inputs, or record the run again")
 
 
 def run_paths(text: str) -> list[str]:
@@ -487,7 +496,11 @@ def read_run(text: str, case_set: CaseSet, cases: str, recorded_with: CaseSet | 
     paths = run_paths(text)
     if len(paths) > 1 or os.path.isfile(text) and read_bytes(text, len(LOG_START)) == LOG_START:
         return replay_logs(paths, case_set, cases, recorded_with=recorded_with)
-    return open_record(text)
+    record = open_record(text)
+    check_fields(record, {"manifest": TABLE}, text)
+    if recorded_with and record["manifest"].get("cases_changed") != recorded_with.sha256:
+        raise RunError(f"{text} is a run record, and was not graded again; give its log in its place")
+    return record
 
 
 def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_changed: bool = False,

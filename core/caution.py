@@ -41,8 +41,9 @@ def _grading_rules(c: Figures, pair: Pair) -> Iterator[Rule]:
         yield ("near_misses", "answers fail in nothing but capitals, blanks or punctuation: "
                f"{near} of {failed} failures of the baseline, {other_near} of {other_failed} of the candidate; had "
                f"these passed, the difference would be {difference}",
-               "if the grader should be less strict, correct the case set (convert.py cases --ignore-case); then "
-               "compare the logs with --cases NEW.json --recorded-with OLD.json")
+               "if the grader should be less strict, make the case set again (convert.py cases --ignore-case for "
+               "capitals; any_of or matches for the rest), and compare the logs with --cases NEW.json --recorded-with "
+               "OLD.json")
 
 
 def _near_misses(cases: Sequence[ComparedCase], side: Side) -> tuple[int, int, Fraction]:

@@ -206,7 +206,7 @@ def _why_not_written(target: int | str, kind: str, inputs: Sequence[str], manife
         return "it is read as well; name another file"
     if exists and not os.path.isfile(target):  # a device or a pipe
         return ""
-    if not os.access(folder, os.W_OK):
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
         return f"there is no folder {folder} that may be written to; make it, or name another"
     actual_kind = _kind_to_replace(target, kind, manifest) if exists else kind
     return "" if actual_kind == kind else (

@@ -29,8 +29,8 @@ RUN = {"case_set": NAMED, "task": NAMED, "splits": LIST, "trials": WHOLE, "syste
 HEADER = RUN | {"tool_version": TEXT, "started_at": TEXT, "python": TEXT, "platform": TEXT}
 TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE, "at": (TEXT, NULL),
          "elapsed_s": (WHOLE, float, NULL)}
-ADVICE = {"case_set.sha256": "give the case set as it was; one with corrected expectations grades logs again where "
-                             "--recorded-with names the old one",
+ADVICE = {"case_set.sha256": "give the case set as it was; one with corrected expectations grades logs again, not "
+                             "records, where --recorded-with names the old one",
           "seeds": "give the same --seeds", "system.prompt": "give the prompt as it was, or record into another log",
           "trials": "extend the shorter run, once it is finished: bench.py --trials N --resume",
           "task.sha256": "give the task as it was, or grade with that of today: harness.py replay --task-changed"}

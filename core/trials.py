@@ -281,17 +281,19 @@ def _record_notes(runs: Sequence[_Run]) -> list[Note]:
     unseeded = [name for name, stated in settings if isinstance(stated, dict) and stated.get("seed_kept") is False]
     extended = [f"the {name} was extended after {count} trial{'s' if count > 1 else ''}"
                 for name, run in zip(SIDES, runs, strict=True) for count in run.side.description.get("extended", [])]
-    regraded = [name for name, run in zip(SIDES, runs, strict=True)
+    left_out = [run.manifest.get("cases_left_out") for run in runs]
+    regraded = [f"{name} ({count} cases left out)" if count else name
+                for name, run, count in zip(SIDES, runs, left_out, strict=True)
                 if run.manifest.get("cases_changed") or run.manifest.get("task_changed")]
     unfilled = [f"{listed(words)} in the {name}" for name, stated in settings
                 if isinstance(stated, dict) and stated.get("fields") == []
-                and (words := re.findall(r"\{\w+\}", str(stated.get("prompt"))))]
+                and (words := re.findall(r"(?<![\w}])\{[A-Za-z_]\w*\}", str(stated.get("prompt"))))]
     return [
-        *note_of("graded_again", "answers were graded again after the recording, with other expectations, tags or "
-                 "graders, or without some cases", " and ".join(regraded),
+        *note_of("graded_again", "answers were graded with another case set or task than they were recorded with",
+                 " and ".join(regraded),
                  "see that no correction was chosen by its result"),
         *note_of("unfilled_fields", "a prompt names what is no field of the input, so it was sent as it stands, as the "
-                 "system message", "; ".join(unfilled), "correct the prompt, and record the run again"),
+                 "system message", "; ".join(unfilled), "if a field was meant, correct the prompt and record again"),
         *note_of("other_servers", "the two runs had other servers",
                  " and ".join(listed(names) or "none" for names in servers) if servers[0] != servers[1] else "",
                  "record both with one server: other versions and processors give other answers to the same seed"),

@@ -853,8 +853,8 @@ class ReplayTest(FolderTest):
         other = hashlib.sha256(CASES_TEXT.encode() + b"\n").hexdigest()
         self.refused(*self.replay(cases="other.json"), says=(
             f'log.jsonl and the case set given differ in case set.sha256: "{SHA256}" and "{other}"; ',
-            "give the case set as it was; one with corrected expectations grades logs again where --recorded-with "
-            "names the old one"))
+            "give the case set as it was; one with corrected expectations grades logs again, not records, where "
+            "--recorded-with names the old one"))
         self.save("log.jsonl", sealed([header(task={"name": "triage_task", "sha256": "f" * 64}), *rows()]))
         self.refused(*self.replay(), says=(
             f'log.jsonl and triage_task as it is now differ in task.sha256: "{"f" * 64}" and "{TASK.sha256}"; ',
@@ -1279,9 +1279,12 @@ class CasesChangedTest(FolderTest):
         harness.check_record(record, "out.json", case_set)
 
     def test_what_was_not_asked_is_not_graded(self):
-        for fields, said in (({"id": "z"}, "case 'z' is not in the case set that"),
-                             ({"input": {"text": "other"}}, "case 'a' has another input than the case set that")):
-            self.refused(*self.changed(**fields), says=f"{said} the log was recorded with; ")
+        for fields, said in (({"id": "z"}, "case 'z' was not in this split"),
+                             ({"input": {"text": "other"}}, "case 'a' had another input")):
+            self.refused(*self.changed(**fields), says=f"{said} when the log was recorded; ")
+        self.save("new.json", json.dumps(CASES | {"cases": CASES["cases"][3:]}))
+        self.refused(*self.replay(cases="new.json"), "--recorded-with", "cases.json",
+                     says="the case set given has no case in dev; ")
 
     def test_an_input_of_other_json_is_another_input(self):
         first = {"text": "q", "flag": True}
@@ -1294,7 +1297,7 @@ class CasesChangedTest(FolderTest):
         for other in others:
             self.save("new.json", other)
             self.refused(*self.replay(cases="new.json"), "--recorded-with", "old.json",
-                         says="case 'a' has another input")
+                         says="case 'a' had another input")
 
     def test_a_record_of_the_same_log_is_replaced(self):
         for topic in ("post", "mail"):
@@ -1305,6 +1308,7 @@ class CasesChangedTest(FolderTest):
         self.assertEqual(self.command(*self.replay(cases="new.json"), "--recorded-with", "cases.json")[0], 0)
         record = harness.read_record("out.json")
         self.assertEqual({row["case_id"] for row in record["results"]}, {"b", "blank"})
+        self.assertEqual(record["manifest"]["cases_left_out"], 1)
         harness.check_record(record, "out.json", harness.load_cases("new.json"))
 
     def test_a_comparison_takes_the_logs_with_both_case_sets_and_says_that_they_were_graded_again(self):
@@ -1315,8 +1319,12 @@ class CasesChangedTest(FolderTest):
                 self.assertEqual(compare.main([run, run, "--cases", "new.json", "--recorded-with", "cases.json",
                                                "--json"]), 0)
             warnings = [warning["message"] for warning in json.loads(out.getvalue())["warnings"]]
-            self.assertIn("answers were graded again after the recording, with other expectations, tags or graders, or "
-                          "without some cases: baseline and candidate", warnings)
+            self.assertIn("answers were graded with another case set or task than they were recorded with: baseline "
+                          "and candidate", warnings)
+        self.record()
+        status, _, stderr = run_here(compare.main, ["record.json", "log.jsonl", "--cases", "new.json",
+                                                    "--recorded-with", "cases.json"])
+        self.assertEqual((status, "give its log in its place" in stderr), (1, True), stderr)
 
     def test_the_case_set_that_is_given_must_be_that_of_the_recording(self):
         arguments = self.changed(tags={})
@@ -1338,7 +1346,8 @@ class NearMissTest(unittest.TestCase):
                 ("late", None, False), ("1", 1, False)):
             self.assertEqual(harness.near_miss({"equals": expected}, output), near, (expected, output))
         self.assertTrue(harness.near_miss({"any_of": ["no", "yes"], "ignore_case": False}, "Yes!"))
-        self.assertFalse(harness.near_miss({"matches": r"yes\."}, "Yes"))
+        for expected in ({"matches": r"yes\."}, {"contains": ["yes", "no"]}, {"any_of": ["yes"], "contains": "n"}):
+            self.assertFalse(harness.near_miss(expected, "Yes"), expected)
 
 
 class NeutralTest(unittest.TestCase):

@@ -1023,7 +1023,8 @@ told v1 against told v2: 7 cases of inbox, 6 sources, 3 trials a case.
 UNDECIDED
   The baseline scores 0.5714, the candidate 0.8095: a difference of +0.2381.
   On these very cases: 1 worse, 3 better; sampling alone would bring a
-  difference as large with p = 0.125.
+  difference as large with p = 0.125 (one seed for all cases: cannot be
+  checked).
   No claim can be made: it is wide.
   About 21 sources would decide a difference of this size; 6 took part.
   Gate better, language=es must pass: not met; the data cannot tell; it does not

@@ -753,7 +753,10 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(notes(named, {"settings": {"prompt": "{x} {y}", "fields": ["x"]}})[1], {
             "unfilled_fields": "a prompt names what is no field of the input, so it was sent as it stands, as the "
                                "system message: {mesage}, {a} in the baseline"})
-        self.assertEqual(notes({"task_changed": "0" * 64}, {})[1]["graded_again"].rpartition(": ")[2], "baseline")
+        latex = {"settings": {"prompt": r"Write \boxed{answer} and \frac{1}{2}.", "fields": []}}
+        self.assertEqual(notes(latex, {})[1], {})
+        again = notes({"task_changed": "0" * 64}, {"cases_changed": "0" * 64, "cases_left_out": 2})[1]["graded_again"]
+        self.assertEqual(again.rpartition(": ")[2], "baseline and candidate (2 cases left out)")
         pair, told = notes({"extended": [3, 5]}, {"extended": [3]})
         self.assertEqual(told["extended"], "trials were added to a finished run: the baseline was extended after 3 "
                          "trials; the baseline was extended after 5 trials; the candidate was extended after 3 trials")

@@ -161,7 +161,8 @@ class _Marker:
         """
         if old == new:
             return [_marked(old, new, "")]
-        half = min(len(WORD.findall(old)), len(WORD.findall(new))) // 2  # of the words of the shorter text
+        shorter, longer = sorted(len(WORD.findall(text)) for text in (old, new))
+        half = max(shorter // 2, longer // 8)  # so many words are shared by chance where one text is far longer
         for pattern, attribute, least in ((r"\w+|\s+|.", "", half), (r"[^\n]*\n?", LINES, 1)):
             before, after = (re.findall(pattern, text, re.DOTALL) for text in (old, new))
             work = len(before) * len(after)

@@ -389,8 +389,9 @@ class Words:
             "equivalent": f"All of the {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, "
                           f"{both_sides}, lies within {self.plain(self.margin)} of zero."}
         if self.verdict == "undecided" and (p_value := self.overall["these_cases"]["p_value"]) is not None:
+            luck = self.all["shared_luck"]["reason"]
             yield (f"On these very cases: {self.overall['worse']} worse, {self.overall['better']} better; sampling "
-                   f"alone would bring a difference as large with p = {digits(p_value)}.")
+                   f"alone would bring a difference as large with p = {digits(p_value)}{f' ({luck})' if luck else ''}.")
         if self.verdict in claims or reason != decision["gate_reason"]:  # else the gate says it
             yield claims.get(self.verdict, f"No claim can be made: {reason}.")
         if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():

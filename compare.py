@@ -104,7 +104,7 @@ def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> trials.P
     if args.trials:
         return trial_logs.read_trial_logs(args.trials, *names, reading)
     case_set = harness.load_cases(args.cases)
-    recorded_with = harness.load_cases(args.recorded_with) if args.recorded_with else None
+    recorded_with = None if args.recorded_with is None else harness.load_cases(args.recorded_with)
     records = (harness.read_run(name, case_set, args.cases, recorded_with) for name in names)
     pair = trials.from_records(records, case_set, names)
     if args.task is not None:
@@ -173,7 +173,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     inputs = [path for _, path in args.trials or ()] or [
         args.cases, *harness.run_paths(args.baseline), *harness.run_paths(args.candidate)]
-    inputs += [args.recorded_with] if args.recorded_with else []
+    inputs += [] if args.recorded_with is None else [args.recorded_with]
     outputs = [("a comparison", args.out), ("a Markdown report", args.markdown), ("a page", args.html)]
     files.check_outputs(outputs, inputs)
     files.STAGES.enter("reading the runs")

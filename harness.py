@@ -722,7 +722,7 @@ def cmd_run(args: argparse.Namespace) -> None:
 
 
 def cmd_replay(args: argparse.Namespace) -> None:
-    recorded_with = load_cases(args.recorded_with) if args.recorded_with else None
+    recorded_with = None if args.recorded_with is None else load_cases(args.recorded_with)
     check_outputs([("a run record", args.out)], [args.cases, *args.logs])
     STAGES.enter("replaying the log")
     case_set = load_cases(args.cases)

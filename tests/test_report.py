@@ -330,7 +330,7 @@ class WordsTest(unittest.TestCase):
             comparison["decision"] |= {"verdict": verdict, "claims": [verdict, "not worse"]}
             lead = " ".join(Words(comparison).lead())
             self.assertIn(words, lead)
-            self.assertEqual("On these very cases: 1 worse, 3 better; " in lead, verdict == "undecided")
+            self.assertIn("On these very cases: 1 worse, 3 better; ", lead)
 
     def test_gate_and_must_pass_say_why_they_are_not_met(self):
         self.assertEqual(Words(sample()).gate(), "gate better, language=es must pass: not met; the data cannot tell; "

@@ -388,7 +388,7 @@ class Words:
             "better": f"{lies} above {gain}.", "worse": f"{lies} below {loss}.", "not worse": f"{lies} above {loss}.",
             "equivalent": f"All of the {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, "
                           f"{both_sides}, lies within {self.plain(self.margin)} of zero."}
-        if self.verdict == "undecided" and (p_value := self.overall["these_cases"]["p_value"]) is not None:
+        if (p_value := self.overall["these_cases"]["p_value"]) is not None:
             luck = self.all["shared_luck"]["reason"]
             yield (f"On these very cases: {self.overall['worse']} worse, {self.overall['better']} better; sampling "
                    f"alone would bring a difference as large with p = {digits(p_value)}{f' ({luck})' if luck else ''}.")

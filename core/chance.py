@@ -342,7 +342,7 @@ def noise_floor(baseline: Scores, diffs: Differences, limits: Limits, score_rang
     trials, groups = min(map(len, baseline)), diffs.all_groups             # of uneven trials the first count
     half = trials // 2
     figures: Figures = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
-                                     "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}
+                                      "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}
     if not half:
         return figures | {"reason": "one trial a case: no halves to compare"}
     unit = math.lcm(*{score.denominator for scores in baseline for score in scores})

@@ -262,7 +262,7 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str
     claims = [claim for claim in CLAIMS if holds(claim, seen, limits)]
     claim_holds = limits.gate is None or limits.claim in claims
     gated = limits.gate is not None or failed is not None
-    record: Figures = {
+    figures: Figures = {
         "unit": "source" if has_sources else "case", "groups": len(seen.groups), "min_gain": limits.min_gain,
         "margin": limits.margin, "look": limits.look and "{}/{}".format(*limits.look), "among": limits.among,
         "alpha": limits.alpha, "level": 1 - 2 * limits.alpha, "interval": flip.interval, "interval_method": flip.method,
@@ -271,20 +271,20 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str
         "gate_met": claim_holds and not failed if gated else None,
         "gate_contradicted": bool(failed) or not claim_holds and contradicted(seen, limits),
     }
-    record |= _numbers_needed(seen, limits, record["verdict"])
-    record["reason"] = None if claims else why_not(record, limits, "not worse" if limits.margin else None)
+    figures |= _numbers_needed(seen, limits, figures["verdict"])
+    figures["reason"] = None if claims else why_not(figures, limits, "not worse" if limits.margin else None)
     reasons = [f"cases that must pass and do not: {listed(failed)}"] if failed else []
     if not claim_holds:
-        reasons.append(why_not(record, limits, limits.claim))
-    record["gate_reason"] = "; ".join(reasons) or None
-    return record
+        reasons.append(why_not(figures, limits, limits.claim))
+    figures["gate_reason"] = "; ".join(reasons) or None
+    return figures
 
 
 def _safety_intervals(seen: Evidence, limits: Limits) -> Figures:
     """Return the intervals that claims are held against beside the first; None where none is asked for."""
     alpha, other = limits.alpha, limits.equivalence_alpha
     figures: Figures = dict.fromkeys(("equivalence_level", "equivalence_interval", "interval_with_one_more",
-                                     "equivalence_interval_with_one_more", "interval_with_missing_filled"))
+                                      "equivalence_interval_with_one_more", "interval_with_missing_filled"))
     if len(seen.groups) < limits.sources:
         return figures
     if seen.against and seen.favour:
@@ -303,14 +303,14 @@ def _widest(lower: Evidence, upper: Evidence, alpha: Number) -> tuple[Number, Nu
     return (low[0], high[1]) if low and high else None
 
 
-def why_not(record: Figures, limits: Limits, claim: str | None) -> str:
+def why_not(figures: Figures, limits: Limits, claim: str | None) -> str:
     """Return in words why a claim does not hold (None: why nothing can be claimed), from a decision's own numbers."""
-    unit = record["unit"]
-    if record["interval"] is None:
-        return f"a claim takes at least {record['sources_for_level']} {unit}s, not {record['groups']}"
-    ends, wider = record["interval"], record["interval_with_one_more"]
+    unit = figures["unit"]
+    if figures["interval"] is None:
+        return f"a claim takes at least {figures['sources_for_level']} {unit}s, not {figures['groups']}"
+    ends, wider = figures["interval"], figures["interval_with_one_more"]
     if claim == "equivalent":
-        ends, wider = record["equivalence_interval"], record["equivalence_interval_with_one_more"]
+        ends, wider = figures["equivalence_interval"], figures["equivalence_interval_with_one_more"]
     demands = _demands(claim or "better", limits)
     if any(_low_end(ends, sign) <= limit for sign, limit, _ in demands) and (claim or ends[1] >= 0):
         low, high = (number_text(end, "+") for end in ends)
@@ -318,7 +318,7 @@ def why_not(record: Figures, limits: Limits, claim: str | None) -> str:
     for sign, limit, _ in demands if claim in SAFETY else []:
         change = -_low_end(wider, sign)
         if change >= -limit:
-            needed = record["sources_needed"]
+            needed = figures["sources_needed"]
             settle = f"; about {needed} {unit}s would settle it" if needed else ""
             return (f"one more {unit} that {ONE_MORE[sign]} at {number_text(change)}, beyond the margin of "
                     f"{number_text(limits.margin)}{settle}")
@@ -532,7 +532,7 @@ def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tu
     groups, of_sources = diffs.groups(), Fraction(0)           # the part of the variance that sources make
     n, number = len(diffs.numerators), len(groups)
     variance: Figures = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
-                                      "standard_error_source", "design_effect", "reason"))
+                                       "standard_error_source", "design_effect", "reason"))
     if n < 2:
         return variance | {"reason": "one case shows no spread between cases"}, {}
     whole = by_case = cluster_variance([(1, k) for k in diffs.numerators], diffs.unit)

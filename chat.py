@@ -27,8 +27,8 @@ import urllib.parse
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from core.files import STRICT, RunError, Timed, json_reason, print_stderr, text_of
-from harness import REJECTED, Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
+from core.files import STRICT, RunError, Timed, json_reason, only_value, print_stderr, text_of
+from harness import NAMED_FIELD, REJECTED, Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
 
 TEMPERATURE = 1
 ANSWER_TOKENS = 1024  # the longest answer, unless an option says otherwise
@@ -216,7 +216,7 @@ class Chat:
             in_cases = list(dict.fromkeys(field for case in cases for field in case.input))
             self.use_prompt(*prompt, in_cases)
             so = "" if self.fields else "; the prompt names no field, so it is the system message"
-            for word in sorted({*re.findall(r"\{(\w+)\}", prompt[1])}.difference(self.fields)):
+            for word in sorted({*NAMED_FIELD.findall(prompt[1])}.difference(self.fields)):
                 print_stderr(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input (its fields: "
                              f"{', '.join(in_cases[:20])}), and stays as it is{so}")
         elif self.text is None:
@@ -250,7 +250,7 @@ class Chat:
         filled = any(text_of(value).strip() for value in values if value is not None)
         if self.rejection is not NoRejection and not filled:
             raise self.rejection("the input is blank")
-        return text_of(values[0] if len(values) == 1 else case_input)
+        return text_of(only_value(case_input))
 
     def messages(self, case: Case) -> Messages:
         """Return the messages of a case: the filled template, or the prompt and then the input."""

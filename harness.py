@@ -28,6 +28,7 @@ import importlib.machinery
 import itertools
 import json
 import platform
+import re
 import time
 import unicodedata
 from collections import Counter
@@ -54,6 +55,7 @@ RECORD_VERSION = "1"
 MOST_TRIALS = 10_000_000  # of a run: more are a slip of the hand
 VERDICTS = ("pass", "fail", "incomplete")
 SYSTEM_FIELDS = ("name", "version", "mode", "model", "prompt", "tools", "index")
+NAMED_FIELD = re.compile(r"(?<![\w}])\{([A-Za-z_]\w*)\}")  # as a prompt names a field; \boxed{x} is LaTeX
 REJECTED = {"rejected": True}  # what a case expects whose input must be refused
 
 CASE = {"split": TEXT, "input": TABLE, "expected": TABLE, "tags": TABLE}
@@ -440,12 +442,9 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, recorded_with: Ca
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header = dict(logs[0].header)
-    if recorded_with is None:
-        recorded_with = case_set
-        _refuse_another("case_set", header, case_set.sha256, (logs[0].name, "the case set given"))
-    elif recorded_with.sha256 != header["case_set"]["sha256"]:
-        raise RunError(f"{logs[0].name} was not recorded with the case set that --recorded-with names: its sha256 is "
-                       f"{recorded_with.sha256}, not {header['case_set']['sha256']}; give the file as it was then")
+    given = "--recorded-with" if recorded_with else "the case set given"
+    recorded_with = recorded_with or case_set
+    _refuse_another("case_set", header, recorded_with.sha256, (logs[0].name, given))
     _refuse_other_inputs(recorded_with, case_set, header["splits"])
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), ("shard",))

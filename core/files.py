@@ -478,6 +478,15 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def only_value(value: Any) -> Any:
+    """Return what an object of a single field holds, another value as it is: so an input is sent, and shown.
+
+    >>> only_value({"text": "Where is it?"}), only_value({"a": 1, "b": 2})
+    ('Where is it?', {'a': 1, 'b': 2})
+    """
+    return next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
+
+
 def clean(value: object, keep: str = "") -> str:
     """Return a value, JSON if it is no text, with whatever steers a screen or hides on it spelled out as an escape.
 

@@ -15,7 +15,6 @@ import functools
 import hashlib
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -285,9 +284,9 @@ def _record_notes(runs: Sequence[_Run]) -> list[Note]:
     regraded = [f"{name} ({count} cases left out)" if count else name
                 for name, run, count in zip(SIDES, runs, left_out, strict=True)
                 if run.manifest.get("cases_changed") or run.manifest.get("task_changed")]
-    unfilled = [f"{listed(words)} in the {name}" for name, stated in settings
+    unfilled = [f"{listed(f'{{{word}}}' for word in words)} in the {name}" for name, stated in settings
                 if isinstance(stated, dict) and stated.get("fields") == []
-                and (words := re.findall(r"(?<![\w}])\{[A-Za-z_]\w*\}", str(stated.get("prompt"))))]
+                and (words := harness.NAMED_FIELD.findall(str(stated.get("prompt"))))]
     return [
         *note_of("graded_again", "answers were graded with another case set or task than they were recorded with",
                  " and ".join(regraded),

@@ -1329,8 +1329,7 @@ class CasesChangedTest(FolderTest):
     def test_the_case_set_that_is_given_must_be_that_of_the_recording(self):
         arguments = self.changed(tags={})
         self.save("cases.json", CASES_TEXT + " ")
-        self.refused(*arguments, says=("log.jsonl was not recorded with the case set that --recorded-with names: its "
-                                       "sha256 is "))
+        self.refused(*arguments, says="log.jsonl and --recorded-with differ in case set.sha256: ")
 
     def test_where_the_case_set_is_the_same_nothing_is_said(self):
         self.assertEqual(self.command(*self.replay(), "--recorded-with", "cases.json")[0], 0)

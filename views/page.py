@@ -17,11 +17,10 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from core.files import TOOL_VERSION, clean
+from core.files import TOOL_VERSION, clean, only_value
 from core.trials import SIDES, ComparedCase, Trial, kept_text
 from views.words import (
-    Scale, SideBySide, Story, Table, TableRow, Words, beside, case_note, count_of, input_of, joined, sentence,
-    shortened)
+    Scale, SideBySide, Story, Table, TableRow, Words, beside, case_note, count_of, joined, sentence, shortened)
 
 MOST_ROWS = 1_000  # of a table; of more the first and the last are shown
 OPENED_BYTES = 2_000_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -162,7 +161,7 @@ class _Marker:
         if old == new:
             return [_marked(old, new, "")]
         shorter, longer = sorted(len(WORD.findall(text)) for text in (old, new))
-        half = max(shorter // 2, longer // 8)  # so many words are shared by chance where one text is far longer
+        half = max(shorter // 2, longer // 8)  # of the words of a far longer text some are shared by chance
         for pattern, attribute, least in ((r"\w+|\s+|.", "", half), (r"[^\n]*\n?", LINES, 1)):
             before, after = (re.findall(pattern, text, re.DOTALL) for text in (old, new))
             work = len(before) * len(after)
@@ -234,9 +233,10 @@ class _Panel:
 
     def __init__(self, words: Words):
         self.words, self.marker, self.room = words, _Marker(), OPENED_BYTES
+        cases = words.pair.cases if words.pair else []
         sides = [side.trials for side in words.pair.sides] if words.pair else []
         self.passes = all(trial.score in (0, 1, None) for side in sides for case in side for trial in case)
-        recorded = dict(zip(words.recorded, zip(*sides, strict=True), strict=True))  # the trials of both sides
+        recorded = {case.id: both for case, *both in zip(cases, *sides, strict=True)}  # the trials of both sides
         excluded = {row["case_id"] for row in words.all["excluded"]}
         compared = {name: case for name, case in words.recorded.items() if name not in excluded}
         changed = {row["case_id"]: ComparedCase(row["case_id"], row["source"], ()) for row in words.changed}
@@ -327,7 +327,7 @@ class _Panel:
         """Return what a case was: its tags, input, what was expected, and each trial's outcomes side by side."""
         tags = [f"{tag}: {value}" for tag, value in (("source", case.source), *case.tags) if value is not None]
         about = f'<p class="soft">{_esc(" · ".join(tags))} <a href="#{_address(case.id)}">link to this case</a></p>'
-        for name, value in (("Input", input_of(case)), ("Expected", case.expected)):
+        for name, value in (("Input", only_value(case.input)), ("Expected", case.expected)):
             if value is not None:
                 about += f"<p><b>{name}</b></p><pre>{escape(_shown(value))}</pre>"
         body, outputs = "", "their outputs were not recorded"

@@ -18,7 +18,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from core.decide import MIN_GROUPS, Limits
-from core.files import RunError, clean
+from core.files import RunError, clean, only_value
 from core.intervals import LEVEL
 from core.trials import SIDES, ComparedCase, Pair, kept_text, listed, shown_places
 
@@ -133,19 +133,13 @@ def places_of(comparison: dict[str, Any]) -> int:
     return shown_places(Fraction(str(low)), Fraction(str(high)))  # 0.01 is no binary float
 
 
-def input_of(case: ComparedCase) -> object:
-    """Return the input of a case; of one that holds a single field the value of that."""
-    fields = list(case.input.values()) if isinstance(case.input, dict) else []
-    return fields[0] if len(fields) == 1 else case.input
-
-
 def case_note(case: ComparedCase) -> str:
     """Return where a case comes from, and the first words of its input, on one line.
 
     >>> case_note(ComparedCase("c1", "refund", (), {"text": "Where is\\nmy money?"}))
     'from refund: "Where is my money?"'
     """
-    words = " ".join((kept_text(input_of(case)) or "").split())
+    words = " ".join((kept_text(only_value(case.input)) or "").split())
     if len(words) > FIRST_CHARACTERS:
         words = f"{words[:FIRST_CHARACTERS]}..."
     return joined("" if case.source is None else f"from {case.source}", words and f'"{words}"', by=": ")

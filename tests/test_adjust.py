@@ -82,8 +82,10 @@ class AdjustedPValuesTest(unittest.TestCase):
     def test_smallest_p_value_is_that_of_all_groups_moved_one_way(self):
         rng = random.Random(31)
         for n in (6, 8):
-            slices = [[rng.randint(-2, 2) for _ in range(n)], [rng.randint(-2, 2) for _ in range(n - 2)] + [0, 0]]
-            sizes = [[rng.randint(1, 3) for _ in range(n)], [rng.randint(1, 3) for _ in range(n - 2)] + [0, 0]]
+            few, uneven = ([*three, *[0] * (n - 3)] for three in ((1, 1, -1), (5, 1, 1)))
+            # Where the first slice stands out most under a pattern, the second to it may still reach what it could.
+            slices = [few, [rng.randint(-2, 2) for _ in range(n)], [rng.randint(-2, 2) for _ in range(n - 2)] + [0, 0]]
+            sizes = [uneven, [rng.randint(1, 3) for _ in range(n)], [rng.randint(1, 3) for _ in range(n - 2)] + [0, 0]]
             for j, (p_value, found) in adjusted(slices, sizes).items():
                 hits = 0
                 moved = [*slices[:j], sizes[j], *slices[j + 1:]]

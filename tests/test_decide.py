@@ -289,6 +289,15 @@ class DecisionTest(unittest.TestCase):
             found = decide.decision(worlds, decide.Limits(**limits), True)
             self.assertEqual((found["verdict"], found["reason"]), ("undecided", decide.MISSING))
             self.assertEqual(found["gate_reason"], decide.MISSING if limits else None)
+        loss, favour = (decide.Evidence([(1, k)] * 8, 10) for k in (-2, 1))
+        found = decide.decision(filled(loss, loss, favour), decide.Limits(), True)
+        self.assertEqual((found["verdict"], found["reason"]), ("undecided", decide.MISSING))
+
+    def test_one_more_source_that_puts_the_loss_at_the_margin_is_the_reason(self):
+        # Of 511 means of subsets of eight zeros and a loss of 1, the twelfth smallest is that of three.
+        found = decide.decision(decide.Evidence([(1, 0)] * 8, 1), decide.Limits(margin=Fraction(1, 3)), True)
+        said = "one more source that fails completely would put the loss at 0.3333, beyond the margin of 0.3333"
+        self.assertTrue(found["reason"].startswith(said), found["reason"])
 
     def test_a_gain_below_the_gain_that_is_wanted_is_no_open_question(self):
         found = decide_on([(1, 1), (1, 2)] * 6, 10, min_gain=Fraction(3, 10))

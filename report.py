@@ -5,9 +5,9 @@
     inbox-triage-robustness, 9 sources, 5 trials a case.
     ...
 
-Reads a comparison that compare.py wrote and, to show every trial on the page, its two run records and their case set.
-Of several comparisons of one baseline it makes one sheet, a row a candidate. Prints text, or writes --markdown and
---html files. Exit status: 0 done, 1 refused or bad input (one `error:` line, nothing written), 2 bad usage, 130
+Reads a comparison that compare.py wrote and, to show every trial on the page, its two run records or logs and their
+case set. Of several comparisons of one baseline it makes one sheet, a row a candidate. Prints text, or writes --markdown
+and --html files. Exit status: 0 done, 1 refused or bad input (one `error:` line, nothing written), 2 bad usage, 130
 interrupted.
 """
 
@@ -37,15 +37,17 @@ def read_comparison(path: str) -> dict[str, Any]:
 
 
 def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pair | None:
-    """Return the comparison's run records, None where none are named; raise RunError where it was made from others."""
+    """Return the comparison's two runs, None where none are named; raise RunError where it was made from others."""
     if not args.runs:
         return None
-    pair = trials.from_records(map(harness.open_record, args.runs), harness.load_cases(args.cases), args.runs)
+    case_set = harness.load_cases(args.cases)
+    records = (harness.read_run(name, case_set, args.cases) for name in args.runs)
+    pair = trials.from_records(records, case_set, args.runs)
     made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
     stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in trials.SIDES]
     if (pair.case_set, pair.task, made_from) != (comparison["case_set"], comparison.get("task"), stated):
         raise files.RunError(f"{args.comparison[0]} was not made from {' and '.join(args.runs)}; "
-                             "give the records it was made from, baseline first")
+                             "give the records or logs it was made from, baseline first")
     return pair
 
 
@@ -72,8 +74,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "report.py")
     parser.add_argument("comparison", nargs="+", metavar="COMPARISON.json",
                         help="what compare.py wrote; several of one baseline make one sheet")
-    parser.add_argument("--runs", nargs=2, metavar=("BASELINE.json", "CANDIDATE.json"),
-                        help="its run records, for inputs, settings and trials")
+    parser.add_argument("--runs", nargs=2, metavar=("BASELINE", "CANDIDATE"),
+                        help="its run records or logs, for inputs, settings and trials")
     parser.add_argument("--cases", metavar="FILE", help="the case set of the run records, needed with them")
     parser.add_argument("--pages", nargs="+", metavar="PAGE.html", help="of several comparisons: the page of each, in "
                         "their order, which the sheet then links to")
@@ -91,7 +93,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--runs and --cases go together, and with one comparison")
     if args.pages and (len(args.pages) != len(args.comparison) or not several):
         parser.error("--pages takes one page for each of several comparisons")
-    inputs = [*args.comparison, *args.runs, args.cases] if args.runs else args.comparison
+    runs = [path for name in args.runs or () for path in harness.run_paths(name)]
+    inputs = [*args.comparison, *runs, *([args.cases] if runs else ())]
     files.check_outputs([("a Markdown report", args.markdown), ("a page", args.html)], inputs)
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
         made = make(args)

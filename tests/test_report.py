@@ -26,7 +26,7 @@ import report
 from views import page, text as text_view, words as wording
 from views.text import MARKDOWN_LIMIT, clip, columns, fitting, story_markdown, story_text, terminal_settings
 from views.words import KEYS, SIDES, Words, scale_of, sheet, whole
-from tests.test_harness import read_json
+from tests.test_harness import HERE, read_json
 
 # (id, source, language, baseline, candidate): 1 pass, 0 fail, None incomplete
 CASES = [("late", "late", "en", (1, 1, 1), (1, 1, 1)),
@@ -911,6 +911,16 @@ class CommandTest(unittest.TestCase):
         self.assertIn("task sha256", text)
         self.assertTrue(os.path.getsize(self.path("page.md")))
 
+    def test_logs_show_the_same_page_as_their_records(self):
+        for runs, name in ((["runs/qwen-coder-v1.json", "runs/qwen-coder-v2.json"], "records.html"),
+                           (["recorded/qwen-coder-v1.jsonl", "recorded/qwen-coder-v2.jsonl"], "logs.html")):
+            runs = [os.path.join(HERE, run) for run in runs]
+            done = self.run_main(os.path.join(HERE, "runs/comparison.json"), "--runs", *runs, "--cases",
+                                 os.path.join(HERE, "cases-robustness.json"), "--html", self.path(name))
+            self.assertEqual(done, (0, "", ""))
+        records, logs = (files.read_bytes(self.path(name)) for name in ("records.html", "logs.html"))
+        self.assertTrue(records == logs)
+
     def test_several_comparisons_make_one_sheet(self):
         other = self.save("other.json", read_json(self.comparison) | {
             "candidate": {"name": "told", "version": "v9"}})
@@ -945,9 +955,9 @@ class CommandTest(unittest.TestCase):
                                 ((nameless, "--markdown", written), "nameless.json: not a whole comparison (Attr"),
                                 ((script, "--html", written), "comparison.overall.better is '<script>"),
                                 ((self.path("none.json"),), "cannot read"),
-                                ((self.comparison, *runs, self.right, self.left), "give the records it was made from"),
-                                ((logs, *runs, self.left, self.right), "give the records it was made from"),
-                                ((task, *runs, self.left, self.right), "give the records it was made from"),
+                                ((self.comparison, *runs, self.right, self.left), "give the records or logs it"),
+                                ((logs, *runs, self.left, self.right), "give the records or logs it"),
+                                ((task, *runs, self.left, self.right), "give the records or logs it"),
                                 ((self.comparison, *runs, self.cases, self.left), "is a case set, not a run record"),
                                 ((self.comparison, "--table", "--html", self.path("none/x.html")),
                                  "there is no folder")):

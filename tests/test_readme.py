@@ -93,6 +93,16 @@ def run(command, folder):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=50).stdout
 
 
+def run_block(block, folder):
+    """Return [(command, shown, printed), ...] of a console block, and the folder that its last `cd FOLDER` leads to."""
+    done = []
+    for command, shown in commands(block):
+        done.append((command, shown, run(command, folder)))
+        if re.fullmatch("cd [^&;]+", command):
+            folder = os.path.join(folder, command[3:])
+    return done, folder
+
+
 def run_page(text):
     """Run one page in a fresh copy of the project; return [(block, [(command, shown, printed), ...]), ...]."""
     done = []
@@ -100,10 +110,11 @@ def run_page(text):
         return done  # nothing to run, so nothing to copy
     with tempfile.TemporaryDirectory() as folder:
         ignore = shutil.ignore_patterns(".*", "*.tmp", "test_*.py", "*.png")
-        project = shutil.copytree(HERE, os.path.join(folder, "project"), ignore=ignore)
+        project = current = shutil.copytree(HERE, os.path.join(folder, "project"), ignore=ignore)
         for kind, name, block in BLOCK.findall(text):
             if kind == "console" and not name:
-                done.append((block, [(command, shown, run(command, project)) for command, shown in commands(block)]))
+                ran, current = run_block(block, current)
+                done.append((block, ran))
             elif kind != "console" and name:
                 path = os.path.join(project, name)
                 os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -388,7 +388,7 @@ class Recorder:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "bench.py")
-    harness.add_run_options(parser)
+    harness.add_run_options(parser, "chat:MODEL (Ollama), chat:openai:MODEL, or a system of your own")
     parser.add_argument("--log", required=True, metavar="FILE", help="the log to write: a new one, unless --resume")
     parser.add_argument("--out", metavar="FILE", help="the run record to write (default: runs/LOG.json)")
     parser.add_argument("--resume", action="store_true", help="go on with the log, if there: record what it lacks")

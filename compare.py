@@ -9,7 +9,8 @@ Reads two run records and the case set they were made with, or with --trials the
 (then BASELINE and CANDIDATE name `config` values). A sealed log, or the logs of shards with commas between them, may
 stand in place of a run record: it is replayed in memory. Writes comparison.json with --out, a page with --html, a pull
 request comment with --markdown. Prints one line, and with --table the whole comparison as text. Verdict and warnings go
-to stderr. With --check it writes nothing, and says whether a comparison comes out of its logs again.
+to stderr, with --table the verdict alone. With --check it writes nothing, and says whether a comparison comes out of
+its logs again.
 
 Calls no model, and the same inputs give the same bytes. Exit status: 0 done, 1 refused (one `error:` line,
 nothing written), 2 bad usage, 3 the data contradict the gate, 4 they cannot tell, 130 interrupted.
@@ -84,7 +85,7 @@ def build_parser() -> argparse.ArgumentParser:
     decision.add_argument("--must-pass", action="append", metavar="TAG=VALUE",
                           help="slice that passes all trials; repeatable")
     decision.add_argument("--look", metavar="K/N", help="K-th of N planned looks, N from 2 to 10")
-    decision.add_argument("--among", metavar="M", help="one of M candidates for this baseline")
+    decision.add_argument("--among", metavar="C", help="one of C candidates for this baseline")
     decision.add_argument("--plan", metavar="H", help="say what an interval of +-H would take")
     decision.add_argument("--seed", help=f"of the intervals that are sampled ({SEED})")
     out = parser.add_argument_group("what comes out, beside the one line")

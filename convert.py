@@ -89,8 +89,8 @@ def shared_options(command: argparse.ArgumentParser, id_option: str, usual_tags:
            f"{usual_tags})")
     option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1")
     option("--no-text", action="store_true", help="leave out inputs, outputs and explanations")
-    option(id_option, dest="id", metavar="FIELD", help="a field that names the case (default: the tool's own stable "
-           "id, else what is asked)")
+    option(id_option, dest="id", metavar="FIELD", help="a field that names the case (default: the tool's own id "
+           "where that is stable, else what is asked: the --input of a table)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ same log, save RUN_DESCRIPTION_FIELDS. `run` sends the cases through an offline 
 says whether a case set, a log or a run record is sound. Exit status: 0 done, 1 refused or bad input (one `error:`
 line), 2 bad usage, 130 interrupted.
 
-It is long, for all that a trial and a record are is here: they have one set of rules, for writing and for believing.
+It is long because all rules of trials and records are here: the same rules serve to write them and to check them.
 A trial goes: case -> system.respond -> outcome (attempt) -> log line (bench.py) -> graded row (grade) -> run record.
 """
 
@@ -748,11 +748,10 @@ def cmd_check(args: argparse.Namespace) -> None:
     print(line_of(f"{args.file}: {text}"))
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add what `run` and bench.py share: cases, system, task, split and trials."""
+def add_run_options(parser: argparse.ArgumentParser, systems: str) -> None:
+    """Add what `run` and bench.py share: cases, system, task, split and trials. systems: which there can be."""
     parser.add_argument("--cases", required=True, metavar="FILE", help="the case set, cases-*.json")
-    parser.add_argument("--system", required=True, metavar="MODULE:NAME",
-                        help="chat:MODEL (Ollama), chat:openai:MODEL, or a system of your own")
+    parser.add_argument("--system", required=True, metavar="MODULE:NAME", help=systems)
     parser.add_argument("--task", default="triage_task", metavar="MODULE", help="the task (default: %(default)s)")
     parser.add_argument("--split", default="dev", choices=SPLITS, help="which cases (default: %(default)s)")
     parser.add_argument("--trials", type=int, default=1, metavar="T", help="trials a case (default: %(default)s)")
@@ -765,7 +764,7 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="run | replay | check")
     run = add_verb(verbs, "run", "Send the cases through an offline system, straight into a run record.",
                    "python3 harness.py run --cases cases-robustness.json --system triage_task:rules --out rules.json")
-    add_run_options(run)
+    add_run_options(run, "an offline system; bench.py records the others")
     again = add_verb(verbs, "replay", "Grade the answers of a log, or of all shards of one run, into a run record.",
                      "python3 harness.py replay recorded/my.jsonl --cases cases-robustness.json --out runs/my.json")
     again.add_argument("logs", nargs="+", metavar="LOG", help="a sealed log, or the logs of all shards of one run")

@@ -810,6 +810,24 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((status, stdout), (1, ""))
         self.assertIn("kind=safe: no case has this tag value", stderr)
 
+    def test_must_pass_cannot_tell_where_only_trials_without_a_score_do_not_pass(self):
+        for score, status in ((None, 4), (0, 3)):
+            lost = [("new", "c3", 0, score, {"error": "timeout"} if score is None else {})]
+            rest = [(config, f"c{i}", seed, 1, {"tags": {"kind": "safety" if i < 4 else "other"}})
+                    for config in ("old", "new") for i in range(8) for seed in range(3)
+                    if (config, i, seed) != ("new", 3, 0)]
+            found, stderr, _ = self.compared(self.rows(*rest, *lost), "--must-pass", "kind=safety", "--missing", "drop")
+            self.assertEqual(found, status)
+            self.assertEqual("the data cannot tell" in stderr, status == 4)
+
+    def test_scores_pass_or_fail_only_where_these_are_the_ends_of_the_range(self):
+        log = self.rows(*((config, f"c{i}", seed, i % 2, {}) for config in ("old", "new") for i in range(8)
+                          for seed in range(2)))
+        self.assertEqual(self.compared(log)[2]["trial_pairs"]["both_pass"], 8)
+        found = self.compared(log, "--score-range", "0", "10")[2]
+        self.assertEqual((found["trial_pairs"], found["trial_pairs_reason"]), (None, "scores are not pass or fail"))
+        self.assertEqual(found["consistency"]["baseline"]["never"], 8)
+
     def test_looks_and_candidates_stand_in_the_decision_and_widen_it(self):
         log = self.rows(*((config, f"c{i}", 0, int(config == "new" and i < 9), {"cluster": f"s{i}"})
                           for config in ("old", "new") for i in range(24)))

@@ -69,7 +69,7 @@ def _size_rules(c: Figures) -> Iterator[Rule]:
     effective = sum(sizes) ** 2 / sum(size * size for size in sizes) if sizes else groups
     if effective < 2 / 3 * groups:
         yield ("uneven_sources", f"few sources hold most of the cases: the {groups} count as about "
-               f"{number_text(effective)}, and the interval by source is too narrow",
+               f"{round(effective)}, and the interval by source is too narrow",
                "record about as many cases of each source")
     if cases < FEW_CASES:
         yield ("few_cases", f"cases: {cases}, so a single one of them can turn the result",
@@ -143,8 +143,8 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
     if any(max(map(len, side.trials)) == 1 for side in pair.sides):
         yield ("one_trial", "there is one trial a case, so a real change and a lucky draw look alike",
                "record 3 trials a case or more")
-    if load := (c["measures"].get("latency_s") or {}).get("reason"):
-        yield ("other_load", f"latency has no interval: {load}",
+    if pair.other_load and "latency_s" in c["measures"]:
+        yield ("other_load", f"latency has no interval: {pair.other_load}",
                "record both sides in turns, on a machine that does nothing else")
     if _same_outputs(pair):
         logs = [[log["sha256"] for log in side.logs] for side in pair.sides]

@@ -241,9 +241,11 @@ class VeryCases:
             answer["method"] = "passes of each case dealt to the two runs at random"
         variances = [variance for i in cases if (variance := self.variances[i]) is not None]
         if len(variances) < len(cases):
-            return answer | {"interval_reason": "one trial a case shows no sampling"}
+            return answer | {"interval_reason": "a case with a single trial that counts shows no sampling"}
         if moving < MIN_GROUPS:
             return answer | {"interval_reason": f"fewer than {MIN_GROUPS} cases with a pair of trials that disagrees"}
+        if not any(variances):
+            return answer | {"interval_reason": "no case varies between its trials: no sampling is seen"}
         half_width = Z_95 * math.sqrt(math.fsum(variances)) / len(cases)
         return answer | {"interval_95": [difference - half_width, difference + half_width]}
 
@@ -284,9 +286,8 @@ def alike_trials(pair: Pair) -> list[list[int]]:
         for number, column in columns.items():
             same.setdefault(column, []).append(number)
         groups = list(same.values())
-    if len(groups) < len(numbers) and math.comb(len(numbers), 2) * math.prod(map(_agreeing, cases)) > ALIKE_BY_CHANCE:
-        return [[number] for number in numbers]
-    return groups
+    by_chance = math.comb(len(numbers), 2) * math.prod(_agreeing(case, groups) for case in cases)
+    return groups if by_chance <= ALIKE_BY_CHANCE else [[number] for number in numbers]
 
 
 def grouped(columns: Mapping[int, Sequence[Any]], enough: Callable[[Iterable[bool]], bool],
@@ -301,10 +302,15 @@ def grouped(columns: Mapping[int, Sequence[Any]], enough: Callable[[Iterable[boo
     return groups
 
 
-def _agreeing(answers: Mapping[int, Any]) -> float:
-    """Return how many of the pairs of trials that a case has give the same answers on both sides; 1 where none does."""
-    count, alike = len(answers), Counter(answers.values())
-    return sum(n * (n - 1) for n in alike.values()) / (count * (count - 1) or 1) or 1
+def _agreeing(answers: Mapping[int, Any], groups: list[list[int]]) -> float:
+    """Return about how often two trials that are no copies give the same answers in a case; 1 where nothing tells.
+
+    Of a group, the numbers that may be copies of each other, one counts; by the rule of succession.
+    """
+    firsts = [next(answers[number] for number in group if number in answers)
+              for group in groups if not answers.keys().isdisjoint(group)]
+    pairs, agreeing = math.comb(len(firsts), 2), sum(math.comb(n, 2) for n in Counter(firsts).values())
+    return (agreeing + 1) / (pairs + 2) if pairs else 1
 
 
 def _dealt(cases: Sequence[Passes]) -> float:
@@ -344,7 +350,7 @@ def noise_floor(baseline: Scores, diffs: Differences, limits: Limits, score_rang
     figures: Figures = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
                                       "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}
     if not half:
-        return figures | {"reason": "one trial a case: no halves to compare"}
+        return figures | {"reason": "a case has a single trial: no halves to compare"}
     unit = math.lcm(*{score.denominator for scores in baseline for score in scores})
     whole, sizes, columns = unit * half, diffs.sizes(), []                 # group sums of each trial number
     for column in zip(*baseline, strict=False):

@@ -242,16 +242,20 @@ def holds(claim: str, seen: Evidence, limits: Limits) -> bool:
 
 
 def contradicted(seen: Evidence, limits: Limits) -> bool:
-    """Tell whether the data contradict the gate: the difference lies where the gate's claim is wrong."""
-    if limits.claim is None or len(seen.groups) < limits.sources:
+    """Tell whether the data contradict the gate: the difference lies where its claim is wrong.
+
+    Where no source moved, they cannot tell.
+    """
+    if limits.claim is None or len(seen.groups) < limits.sources or not any(total for _, total in seen.groups):
         return False
     return any(seen.above(-sign, -limit, alpha) for sign, limit, alpha in _demands(limits.claim, limits))
 
 
-def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str] | None = None) -> Figures:
+def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: dict[str, bool] | None = None) -> Figures:
     """Return the claims, the first of them as verdict, the intervals they rest on, and whether the gate is met.
 
-    failed names the cases that had to pass and did not; None where none had to, which is no gate. A gate is met when
+    failed holds the cases that had to pass and did not, {name: whether that is certain}; None where none had to, which
+    is no gate. A gate is met when
     its claim holds, whatever the verdict. "undecided" meets no gate and is not "the same".
 
     >>> found = decision(Evidence([(1, 1)] * 8, 10), Limits(gate="better"), True)
@@ -269,7 +273,7 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: list[str
         **_safety_intervals(seen, limits), "sources_for_level": limits.sources, "claims": claims,
         "verdict": claims[0] if claims else "undecided", "gate": limits.gate,
         "gate_met": claim_holds and not failed if gated else None,
-        "gate_contradicted": bool(failed) or not claim_holds and contradicted(seen, limits),
+        "gate_contradicted": any((failed or {}).values()) or not claim_holds and contradicted(seen, limits),
     }
     figures |= _numbers_needed(seen, limits, figures["verdict"])
     figures["reason"] = None if claims else why_not(figures, limits, "not worse" if limits.margin else None)
@@ -404,11 +408,13 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Figures:
     verdict, and where no number would do: the difference lies on a limit, or a single source shows no spread.
     """
     safety = "equivalent" if limits.gate == "equivalent" else "not worse"
-    figures = {"groups_needed": None,
-               "sources_needed": _sources_needed(safety, seen, limits) if limits.margin else None}
     n, total = map(sum, zip(*seen.groups, strict=True))
     difference, groups = Fraction(total, n * seen.unit), len(seen.groups)
-    for claim in CLAIMS:
+    for_safety = _sources_needed(safety, seen, limits) if limits.margin else None
+    if for_safety and not holds(safety, seen, limits):     # the normal approximation may ask for too few
+        for_safety = max(for_safety, groups + 1)
+    figures = {"groups_needed": None, "sources_needed": for_safety and max(for_safety, limits.sources)}
+    for claim in CLAIMS if limits.margin else CLAIMS[:2]:
         demands = _demands(claim, limits)
         gap = min(sign * difference - limit for sign, limit, _ in demands)
         if gap > 0:                                        # endless sources have this verdict
@@ -554,7 +560,7 @@ def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tu
             whole = of_sources + within / n
         ways["cases"] = _Way(n, number, float(whole - of_sources), float(of_sources))
     elif has_sources:                      # what more cases of the same sources would bring nobody knows
-        reasons.append("one case a source: between_cases holds the part of the sources too")
+        reasons.append("with one case a source, cases and sources cannot be told apart")
     if all(any(len(case) > 1 for case in scores) for scores in trials):
         sampling, part = (sum(figures) for figures in zip(*map(_sampling, trials), strict=True))
         variance |= {"between_cases": max(0.0, (whole - of_sources) * n - part), "sampling": sampling}

@@ -69,7 +69,8 @@ class Data:
         self.slices, notes = trials.slices(pair, options.tags)
         self.pair = pair._replace(notes=pair.notes + notes)  # each trial has a score
         self.scores = chance.scores_of(pair)  # by side
-        self.passes = chance.pass_counts(*self.scores)  # by case; None where a score is neither pass nor fail
+        # By case; None where scores are not pass or fail.
+        self.passes = chance.pass_counts(*self.scores) if pair.score_range == (0, 1) else None
         self.differences = differences(self.scores, trials.source_groups(pair))
         self.has_sources = any(case.source is not None for case in pair.cases)
         self.unpaired = trials.unpaired_reason(pair)
@@ -227,7 +228,7 @@ def decided(data: Data) -> Figures:
                            for pair in filled)
         if (against, favour) != (seen, seen):
             seen = seen._replace(against=against, favour=favour)
-    failed = [row["case_id"] for rule in data.must_pass for row in rule["failed"]] if data.must_pass else None
+    failed = outcomes.failed_cases(data.as_read, data.must_pass)
     return decide.decision(seen, data.options.limits, data.has_sources, failed)
 
 

@@ -53,7 +53,7 @@ def consistency(pair: Pair) -> Figures:
     told = list(zip(pair.cases, *unsteady, strict=True))
     return figures | {"newly_unsteady": [case.id for case, before, after in told if after and not before],
                       "newly_steady": [case.id for case, before, after in told if before and not after],
-                      "reason": None if least > 1 else "one trial a case: none can pass only sometimes"}
+                      "reason": None if least > 1 else "a case has a single trial, which cannot pass only sometimes"}
 
 
 def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Figures]:
@@ -75,6 +75,18 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Figures]:
             raise RunError(f"--must-pass {tag}={value}: no case has this tag value; correct it, or leave it out")
         rules.append({"tag": tag, "value": value, "cases": count, "failed": failed})
     return rules
+
+
+def failed_cases(as_read: Pair, rules: Sequence[Figures]) -> dict[str, bool] | None:
+    """Return the cases that fail a rule of must_pass, and whether that is certain; None without rules.
+
+    It is where a trial was scored below the top. In run records a trial without an answer is the model's failure.
+    """
+    top = as_read.score_range[1]
+    scored_below = {case.id for case, trials in zip(as_read.cases, as_read.candidate.trials, strict=True)
+                    if any(trial.score not in (top, None) for trial in trials)}
+    failed = [row["case_id"] for rule in rules for row in rule["failed"]]
+    return {name: as_read.task is not None or name in scored_below for name in failed} if rules else None
 
 
 # === What if the incomplete trials had been graded? ===

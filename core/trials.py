@@ -474,9 +474,10 @@ def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str]
             values.setdefault(tag, {}).setdefault(i, []).append(value)
     for tag in chosen:
         if tag not in values:
-            raise RunError(f"no case has a tag {tag!r:.60}; choose with --tag one of: "
-                           f"{listed(sorted(values), 20) or 'none'}")
+            names = listed(sorted(values), 20)
+            advice = f"choose with --tag one of: {names}" if names else "leave --tag out: there is none"
+            raise RunError(f"no case has a tag {tag!r:.60}; {advice}")
     kept = chosen or [tag for tag in values if repeats(values[tag].values())]
-    note = note_of("tags_set_aside", f"tags of over {MOST_VALUES} values, or of values that hardly repeat: no slices",
+    note = note_of("tags_set_aside", f"tags of over {MOST_VALUES} values, or of values that hardly repeat, make no slices",
                    "" if chosen else listed(sorted(values.keys() - set(kept)), 20), "choose such a tag with --tag NAME")
     return {key: tuple(members[key]) for key in sorted(members) if key[0] in kept}, note

@@ -57,6 +57,12 @@ class WarningsTest(unittest.TestCase):
             self.assertNotIn("None", warning["message"] + warning["advice"])
         return [warning["code"] for warning in found]
 
+    def test_another_load_is_told_of_and_no_other_reason_of_a_latency_without_an_interval(self):
+        comparison = quiet_comparison()
+        comparison["measures"] = {"latency_s": {"reason": "one source shows no spread between sources"}}
+        self.assertEqual(self.codes(comparison), [])
+        self.assertEqual(self.codes(comparison, quiet_pair()._replace(other_load="another load")), ["other_load"])
+
     def test_a_sound_comparison_gives_no_warning(self):
         self.assertEqual(self.codes(), [])
 
@@ -97,7 +103,7 @@ class WarningsTest(unittest.TestCase):
             ("few_groups", "decision.sources_for_level", 10),
             ("uneven_sources", "sources", [{"cases": 1}] * 8 + [{"cases": 28}]),
             ("shared_luck", "shared_luck", {"withheld": True, "reason": "together"}),
-            ("other_load", "measures.latency_s.reason", "another load")]
+            ]
         for code, path, value in table:
             with self.subTest(code, path=path):
                 comparison = quiet_comparison()

@@ -151,6 +151,17 @@ class TheseCasesTest(unittest.TestCase):
             apart = asked(made_pair(before, after, outputs))
             self.assertEqual((apart["p_value"], apart["pairs"]), (Fraction(2, 2 ** 30), 30))
 
+    def test_many_copies_of_one_trial_count_once(self):
+        rng = random.Random(4)
+        for cases, trials in ((20, 10), (10, 5), (12, 8), (30, 12), (44, 20)):
+            drawn = [[[rng.randint(0, 1) for _ in range(2)] for _ in range(cases)] for _ in range(2)]
+            copied = [[case[:1] + case[1:] * (trials - 1) for case in side] for side in drawn]
+            pair = made_pair(*copied)
+            self.assertEqual(chance.alike_trials(pair), [[0], [*range(1, trials)]])
+            values = [(c - b) * count for before, after in zip(*drawn)
+                      for b, c, count in zip(before, after, (1, trials - 1))]
+            self.assertEqual(asked(pair)["p_value"], intervals.flip_p_value(values), (cases, trials))
+
     def test_trial_numbers_that_always_answer_alike_count_once(self):
         rng = random.Random(22)
         before, after = ([[rng.randint(0, 1) for _ in range(4)] for _ in range(20)] for _ in range(2))
@@ -233,8 +244,11 @@ class TheseCasesTest(unittest.TestCase):
         self.assertIn("fewer than 6 cases", few["interval_reason"])
         single = asked(made_pair([[0]] * 9, [[1]] * 9))
         self.assertEqual((single["interval_95"], single["interval_reason"]),
-                         (None, "one trial a case shows no sampling"))
+                         (None, "a case with a single trial that counts shows no sampling"))
         self.assertEqual(single["p_value"], Fraction(2, 2 ** 9))
+        steady = asked(made_pair([[0, 0]] * 9, [[1, 1]] * 9, lambda name, i, t: f"{name}{i}"))
+        self.assertEqual((steady["interval_95"], steady["interval_reason"], steady["pairs"]),
+                         (None, "no case varies between its trials: no sampling is seen", 9))
 
     def test_a_slice_is_asked_of_its_own_cases(self):
         found = asked(made_pair([[1] * 4] * 10, [[0] * 4] * 5 + [[1] * 4] * 5), cases=range(5))
@@ -419,7 +433,7 @@ class NoiseFloorTest(unittest.TestCase):
 
     def test_one_trial_has_no_halves_and_few_groups_no_gate(self):
         found = noise_floor([[1, 0], [1]], [0, 1], decide.Limits(gate="better"))
-        self.assertEqual(found["reason"], "one trial a case: no halves to compare")
+        self.assertEqual(found["reason"], "a case has a single trial: no halves to compare")
         self.assertEqual([found[key] for key in ("trials_per_half", "splits", "mean_difference")], [None] * 3)
         few = noise_floor([[1, 0]] * 5, [0, 1, 2, 3, 4])
         self.assertEqual((few["largest_difference"], few["gate_tripped_share"]), (1, None))

@@ -170,12 +170,14 @@ class DecisionTest(unittest.TestCase):
 
     def test_cases_that_must_pass_are_a_gate_of_their_own(self):
         seen = decide.Evidence([(1, 1)] * 8, 10)
-        for gate, failed, met in ((None, [], True), (None, ["c1"], False), ("better", [], True),
-                                  ("better", ["c1"], False)):
+        for gate, failed, met in ((None, {}, True), (None, {"c1": True}, False), ("better", {}, True),
+                                  ("better", {"c1": True}, False)):
             found = decide.decision(seen, decide.Limits(gate=gate), True, failed)
             self.assertEqual((found["gate_met"], found["gate_contradicted"]), (met, not met))
             self.assertEqual(found["gate_reason"], None if met else "cases that must pass and do not: c1")
-        found = decide.decision(decide.Evidence([(1, 0)] * 8, 10), decide.Limits(gate="better"), True, [])
+        found = decide.decision(seen, decide.Limits(), True, {"c1": False})  # what is missing may yet pass
+        self.assertEqual((found["gate_met"], found["gate_contradicted"]), (False, False))
+        found = decide.decision(decide.Evidence([(1, 0)] * 8, 10), decide.Limits(gate="better"), True, {})
         self.assertEqual((found["gate_met"], found["gate_contradicted"]), (False, False))
 
     def test_five_groups_are_undecided_whatever_they_show(self):
@@ -218,8 +220,8 @@ class DecisionTest(unittest.TestCase):
         self.assertEqual(decide_on([(1, 0)] * 7)["reason"],
                          "the interval by source, 0 to 0, does not lie above 0")
         asked = decide_on([(1, 0)] * 7, gate="better", min_gain=Fraction(1, 10))
-        self.assertEqual((asked["gate_contradicted"], asked["gate_reason"]),
-                         (True, "the interval by source, 0 to 0, does not lie above 0.1"))
+        self.assertEqual((asked["gate_contradicted"], asked["gate_reason"]),  # nothing moved: they cannot tell
+                         (False, "the interval by source, 0 to 0, does not lie above 0.1"))
         self.assertIn("does not lie above 0", decide_on(groups, 10, gate="better")["gate_reason"])
         asked = decide_on(groups, 10, gate="better", min_gain=Fraction(2, 5))
         self.assertIn("does not lie above 0.4", asked["gate_reason"])
@@ -246,6 +248,12 @@ class DecisionTest(unittest.TestCase):
         self.assertEqual(decide.decision(decide.Evidence(groups, 1), decide.Limits(), False)["unit"], "case")
         self.assertEqual(decide_on(groups)["unit"], "source")
 
+    def test_more_sources_are_asked_for_than_there_are_and_than_any_claim_takes(self):
+        found = decide_on([(1, 1)] * 4 + [(1, 0)] * 5, 1, gate="not-worse", margin=Fraction(1, 10))
+        self.assertEqual((found["gate_met"], found["sources_needed"]), (False, 10))
+        self.assertIn("about 10 sources would settle it", found["gate_reason"])
+        self.assertEqual(decide_on([(1, 1)] * 8, 1, 0, 0, margin=Fraction(1, 2))["sources_needed"], 6)
+
     def test_groups_needed_by_hand(self):
         # Seven groups of one case: mean 1/10, squared deviations in tenths 9 + 9 + 4 + 4 + 1 + 1 + 0 = 28, so a
         # variance of 28 / 6; t with 6 degrees of freedom 2.447 and 0.906; (2.447 + 0.906)^2 * 28 / 6 = 52.46.
@@ -269,6 +277,8 @@ class DecisionTest(unittest.TestCase):
         found = decide_on([(1, 5)] * 5 + [(1, -1)])
         self.assertEqual((found["verdict"], found["groups_needed"]), ("undecided", 7))
         self.assertIsNone(decide_on([(1, 1), (1, -1)] * 4)["groups_needed"])
+        # Without a margin no number of sources decides a gain that is not worth shipping.
+        self.assertIsNone(decide_on(groups, 10, min_gain=Fraction(1, 2))["groups_needed"])
         self.assertIsNone(decide_on([(1, 1)] * 8)["groups_needed"])
         self.assertIsNone(decide_on([(4, 1)])["groups_needed"])
         self.assertEqual(decide_on([(1, 1), (1, 1), (1, 2)])["groups_needed"], 6)

@@ -52,7 +52,7 @@ class ConsistencyTest(unittest.TestCase):
         self.assertEqual(found["baseline"], {"always": 1, "sometimes": 2, "never": 1, "pass_hat_k": [0.5, 0.25]})
         single = outcomes.consistency(made_pair([[1]], [[0]]))
         self.assertEqual((single["candidate"]["pass_hat_k"], single["newly_unsteady"]), ([0], []))
-        self.assertIn("one trial a case", single["reason"])
+        self.assertIn("a case has a single trial", single["reason"])
 
     def test_must_pass_names_the_cases_that_do_not(self):
         pair = made_pair([[1, 1]] * 4, [[1, 1], [1, Fraction(9, 10)], [1, None], [1]], tags=[("kind", "safety")])

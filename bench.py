@@ -199,13 +199,13 @@ class Progress:
         self.began = self.drawn = self.stepped = timer()
 
     def line(self) -> str:
-        """Return how far it is: done of all, percent, rate, time left, passes, incomplete, retries."""
+        """Return how far it is: done of all, percent, time left, passes, incomplete, retries, rate."""
         done = self.verdicts.total()
         rate = (done - self.before) / max(self.stepped - self.began, 1e-9)  # it does not fall during a trial
         seconds = (self.total - done) / max(rate, 1e-9) - (self.timer() - self.stepped)
         left = f"{timedelta(seconds=round(max(seconds, 0.0)))} left" if rate else "time left unknown"
-        return (f"{done}/{self.total} {100 * done // max(self.total, 1)}%  {rate:.2f}/s  {left}  "
-                f"pass {self.verdicts['pass']}  incomplete {self.verdicts['incomplete']}  retries {self.retries}")
+        return (f"{done}/{self.total} {100 * done // max(self.total, 1)}%  {left}  pass {self.verdicts['pass']}  "
+                f"incomplete {self.verdicts['incomplete']}  retries {self.retries}  {rate:.2f}/s")
 
     def retried(self, reason: str) -> None:
         """Count a retry, and tell the first of a series, quiet or not. Called by the workers."""

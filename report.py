@@ -6,9 +6,9 @@
     ...
 
 Reads a comparison that compare.py wrote and, to show every trial on the page, its two run records or logs and their
-case set. Of several comparisons of one baseline it makes one sheet, a row a candidate. Prints text, or writes --markdown
-and --html files. Exit status: 0 done, 1 refused or bad input (one `error:` line, nothing written), 2 bad usage, 130
-interrupted.
+case set. Of several comparisons of one baseline it makes one sheet, a row a candidate. Prints text, or writes
+--markdown and --html files. Exit status: 0 done, 1 refused or bad input (one `error:` line, nothing written), 2 bad
+usage, 130 interrupted.
 """
 
 import os

@@ -1426,14 +1426,14 @@ class ProgressTest(unittest.TestCase):
 
     def test_line_says_done_percent_rate_time_left_passes_incomplete_and_retries(self):
         progress = self.progress(io.StringIO(), kept=["pass"] * 60 + ["fail"] * 40)
-        self.assertEqual(progress.line(), "100/220 45%  0.00/s  time left unknown  pass 60  incomplete 0  retries 0")
+        self.assertEqual(progress.line(), "100/220 45%  time left unknown  pass 60  incomplete 0  retries 0  0.00/s")
         self.now = 20.0
         for verdict in ["pass"] * 8 + ["fail", "incomplete"]:
             progress.step(verdict)
         progress.retried("503 busy")
-        self.assertEqual(progress.line(), "110/220 50%  0.50/s  0:03:40 left  pass 68  incomplete 1  retries 1")
+        self.assertEqual(progress.line(), "110/220 50%  0:03:40 left  pass 68  incomplete 1  retries 1  0.50/s")
         progress.step("fail")
-        self.assertEqual(progress.line(), "111/220 50%  0.55/s  0:03:18 left  pass 68  incomplete 1  retries 1")
+        self.assertEqual(progress.line(), "111/220 50%  0:03:18 left  pass 68  incomplete 1  retries 1  0.55/s")
 
     def test_time_left_falls_during_a_long_trial_and_never_climbs(self):
         progress = self.progress(io.StringIO(), total=4)
@@ -1441,7 +1441,7 @@ class ProgressTest(unittest.TestCase):
         progress.step("pass")
         left = []
         for self.now in (10.0, 19.0, 40.0, 90.0):
-            left.append(progress.line().split("  ")[2])
+            left.append(progress.line().split("  ")[1])
         self.assertEqual(left, ["0:00:30 left", "0:00:21 left", "0:00:00 left", "0:00:00 left"])
 
     def test_a_server_that_went_away_is_reported_at_once(self):
@@ -1463,7 +1463,7 @@ class ProgressTest(unittest.TestCase):
         progress.step("pass")
         progress.step("pass")  # too soon to draw again
         progress.write("warning: look\n")
-        line = "1/2 50%  1.00/s  0:00:01 left  pass 1  incomplete 0  retries 0"
+        line = "1/2 50%  0:00:01 left  pass 1  incomplete 0  retries 0  1.00/s"
         self.assertEqual(stream.getvalue(), f"\r\x1b[K{line}\r\x1b[Kwarning: look\n")
 
     def test_narrow_terminal_cuts_the_line_to_its_width(self):
@@ -1511,7 +1511,7 @@ class ProgressTest(unittest.TestCase):
         with mock.patch.object(bench, "TICK_S", 0.001):
             bench.Pool(lambda unit: drawn.wait(10) and progress.retried("503 busy"),
                        lambda unit, outcome: progress.step("pass"), threading.Event()).run([1], 1, idle)
-        self.assertIn("0/1 0%  0.00/s  time left unknown", stream.getvalue())
+        self.assertIn("0/1 0%  time left unknown", stream.getvalue())
 
 
 class CommandTest(Folder):
@@ -1520,7 +1520,7 @@ class CommandTest(Folder):
             result = self.record(system=failing(RunError("answers 404"), 5), terminal=True,
                                  timer=itertools.count().__next__)
         drawn, _, error = result.err.split("\n")[1].rpartition("\r\x1b[K")
-        self.assertTrue(drawn.endswith("retries 0"), drawn)
+        self.assertTrue(drawn.endswith("/s"), drawn)
         self.assertTrue(error.startswith("error: case 'c1' trial 2: answers 404; 4 of 9 trials are kept"), error)
 
     def test_a_trial_s_time_is_measured_and_its_moment_is_reported(self):

@@ -230,12 +230,24 @@ class PageTest(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("node"), "page.js needs a JavaScript engine")
     def test_a_filter_counts_what_is_shown_as_such(self):
-        self.assertIn('<div id="all-cases" data-n="7">', html_report(sample(), pair_of_runs()))
+        self.assertIn('<div id="all-cases" data-n="7" ', html_report(sample(), pair_of_runs()))
         for total, show, left in (
                 ("2", ["all 2 cases", "worse (1)", "the same (1)"], "1 of 2 cases"),
                 ("7", ["2 shown of 7", "worse (1 shown)", "the same (1 shown)"], "1 of 2 shown cases")):
             told = browsed(["a", "b"], total)
             self.assertEqual((told["show"], told["left"]), (show, left))
+
+    def test_a_trial_that_was_dropped_counts_nowhere_on_the_page(self):
+        comparison, pair = sample(), pair_of_runs()
+        one_lost = [[trial._replace(score=None if t == 2 else 1) for t, trial in enumerate(case)]
+                    for case in pair.candidate.trials]
+        pair = pair._replace(candidate=pair.candidate._replace(trials=one_lost))
+        for missing, counted in (("drop", False), ("zero", True)):
+            text = html_report(comparison | {"missing": missing}, pair)
+            flags = re.findall(' data-f="([^"]*)"', text)
+            self.assertTrue(all("incomplete" in of_case for of_case in flags))
+            self.assertEqual(any("unsteady" in of_case for of_case in flags), counted, missing)
+            self.assertEqual('<path class="lost"' in text, counted, missing)
 
     @unittest.skipUnless(shutil.which("node"), "page.js needs a JavaScript engine")
     def test_an_id_typed_as_it_is_opens_its_case_and_a_link_to_it_does_so_again(self):

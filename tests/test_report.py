@@ -385,7 +385,7 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(tables["cost"].rows[0].cells,
                          ["latency, seconds", "1.5", "2.25", "+0.75", "+50%", "+0.5 to +1"])
         self.assertEqual(self.blocks(sample() | {"measures": {}}, "cost")[0],
-                         ["Neither cost, latency nor tokens were recorded."])
+                         ["No cost, latency or tokens were recorded."])
 
     def test_worst_slice_comes_first_and_those_of_few_sources_fold(self):
         comparison = sample()
@@ -394,9 +394,25 @@ class WordsTest(unittest.TestCase):
                                 "b": {f"{i}": few for i in range(54)}}
         _, tables = self.blocks(comparison, "slices")
         self.assertEqual([row.cells[0] for row in tables["slices"].rows], ["a: -2", "a: 1", "a: 3"])
-        said = "54 slices without an interval, which takes 6 sources"
+        said = ("54 slices of fewer than 6 sources, so without an interval, and none with p below 0.05 on these very "
+                "cases")
         self.assertEqual((tables["slices"].more_caption, len(tables["slices"].more)), (said, 54))
-        self.assertIn(f"{said}: b: 0, b: 1,", text_report(comparison))
+        self.assertIn(f"{said}: b: 0, b: 1,", " ".join(text_report(comparison).split()))
+
+    def test_a_slice_of_few_sources_that_collapsed_is_not_folded_away(self):
+        comparison = sample()
+        few = comparison["slices"]["language"]["es"]
+        collapsed = few | {"difference": -0.9, "these_cases": {"adjusted_p_value": 0.049}}
+        comparison["slices"] = {"region": {"a": few, "b": few, "c": few, "d": few, "e": collapsed}}
+        sentences, tables = self.blocks(comparison, "slices")
+        self.assertEqual([row.cells[0] for row in tables["slices"].rows], ["region: e"])
+        self.assertEqual(len(tables["slices"].more), 4)
+        self.assertNotIn("Adjusted p:", " ".join(sentences), "no row that is shown has one")
+        del comparison["slices"]["region"]["e"]
+        self.assertNotIn("*:", " ".join(self.blocks(comparison, "slices")[0]), "no row is shown")
+        of_version_1 = few | {"source_sign_flip": {}}  # nothing is known of its sources
+        comparison["slices"] = {"region": dict.fromkeys("abcdef", of_version_1)}
+        self.assertEqual(len(self.blocks(comparison, "slices")[1]["slices"].rows), 6)
 
     def test_a_slice_that_these_cases_tell_of_is_told_of(self):
         comparison = sample()
@@ -443,9 +459,9 @@ class WordsTest(unittest.TestCase):
             note = self.blocks(comparison, "contrast")[1]["contrast"].rows[-1].note
             self.assertTrue(note.startswith("the largest difference between two halves of the baseline's own trials"))
             self.assertTrue(note.endswith(said), note)
-        comparison["noise_floor"] = {"reason": "one trial a case: no halves to compare"}
+        comparison["noise_floor"] = {"reason": "a case has a single trial"}
         row = self.blocks(comparison, "contrast")[1]["contrast"].rows[-1]
-        self.assertEqual((row.cells[1], row.note), ("not measured", "one trial a case: no halves to compare"))
+        self.assertEqual((row.cells[1], row.note), ("not measured", "a case has a single trial"))
 
     def test_scores_of_a_hundred_have_four_places_and_of_a_hundredth_six(self):
         comparison = sample() | {"score_range": [0, 100]}
@@ -469,7 +485,7 @@ class WordsTest(unittest.TestCase):
         comparison = sample()
         comparison["incomplete"]["baseline"] = {"trials": 5000, "reasons": {f"error-{i}": 1 for i in range(5000)}}
         comparison["slices"]["language"]["en"]["same_cases_as"] = [f"tag: {i}" for i in range(5000)]
-        self.assertIn("error-3 1, error-4 1 and 4995 more).", " ".join(self.blocks(comparison, "questions")[0]))
+        self.assertIn("error-3: 1, error-4: 1 and 4995 more).", " ".join(self.blocks(comparison, "questions")[0]))
         self.assertIn("tag: 3, tag: 4 and 4995 more", self.blocks(comparison, "slices")[1]["slices"].rows[0].note)
 
     def test_of_many_sources_and_cases_the_worst_and_the_best_are_made_and_the_rest_counted(self):
@@ -565,7 +581,6 @@ class TruthTest(unittest.TestCase):
                               ({"interval": [-0.01, 0.2]}, False), ({"interval": [-0.3, -0.06]}, False),
                               ({"interval": [0.1, 0.2], "margin": 0, "min_gain": 0.3}, False),
                               ({"interval": [-0.1, 0.2], "margin": 0, "min_gain": 0}, True),
-                              ({"interval": [-0.1, 0.5], "margin": 0, "min_gain": 0.3}, False),
                               ({"interval": [0.05, 0.5], "margin": 0, "sources_needed": None, "min_gain": 0.1}, True),
                               ({"interval": None}, True), ({"verdict": "not worse", "interval": [-0.06, 1]}, False)):
             lead = " ".join(self.said(decision=decision | changed).lead())
@@ -854,6 +869,17 @@ class MarkdownTest(unittest.TestCase):
                      "1.0.0"):
             self.assertIn(need, text)
 
+    def test_limit_is_kept_where_a_long_prompt_was_rewritten(self):
+        prompts = ["\n".join(f'{{"text": "message {i} @{i}", "{key}": "billing"}}' for i in range(400))
+                   for key in ("category", "label")]
+        pair = pair_of_runs()._replace(manifests=[{"settings": {"prompt": prompt}} for prompt in prompts])
+        story = Words(sample(), pair).story()
+        text = story_markdown(story)
+        self.assertLessEqual(len(text), MARKDOWN_LIMIT)
+        self.assertIn(" lines left out)", text)
+        self.assertIn("What does not fit into the 65,536 characters", text)
+        self.assertIn("(760 lines left out)", story_text(story))
+
     def test_limit_is_kept_by_leaving_out_rows_between_and_saying_so(self):
         comparison, _ = many_cases(1200, 1)
         text = markdown_report(comparison)
@@ -1073,7 +1099,7 @@ advice           1    0.0000     0.0000      0.0000          :o:
 late             2    0.6667     1.0000     +0.3333          :|:     o
 topics           1    0.6667     1.0000     +0.3333          :|:     o
 login            1    0.0000     0.6667     +0.6667          :|:            o
-  Incomplete trials of the baseline: 1 (Incomplete 1).
+  Incomplete trials of the baseline: 1 (Incomplete: 1).
 
 Cost, latency and tokens
 Measure           baseline  candidate  difference  change  95% interval

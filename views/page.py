@@ -235,7 +235,8 @@ class _Panel:
         self.words, self.marker, self.room = words, _Marker(), OPENED_BYTES
         cases = words.pair.cases if words.pair else []
         sides = [side.trials for side in words.pair.sides] if words.pair else []
-        self.passes = all(trial.score in (0, 1, None) for side in sides for case in side for trial in case)
+        self.passes = (words.low, words.high) == (0, 1) and all(
+            trial.score in (0, 1, None) for side in sides for case in side for trial in case)
         recorded = {case.id: both for case, *both in zip(cases, *sides, strict=True)}  # the trials of both sides
         excluded = {row["case_id"] for row in words.all["excluded"]}
         compared = {name: case for name, case in words.recorded.items() if name not in excluded}
@@ -259,6 +260,11 @@ class _Panel:
         return [row._replace(note=case_note(self.cases[row.key])) if row.key in self.cases else row
                 for row in shortened(rows, MOST_ROWS)]
 
+    def counted(self, trials: Sequence[Trial | None]) -> list[Trial]:
+        """Return the trials that are there, and that the comparison did not drop."""
+        dropped = self.words.all["missing"] == "drop"
+        return [trial for trial in trials if trial and not (dropped and trial.score is None)]
+
     def verdict(self, trial: Trial) -> str:
         """Return pass, fail or incomplete, or the score of a trial where scores are neither."""
         if trial.score is None:
@@ -276,8 +282,7 @@ class _Panel:
         return f'<div class="links">{links}{more}</div>' if linked else ""
 
     def head(self) -> str:
-        width = max(84, 14 * self.drawn + 14)
-        return f'<th scope="col" style="width:{width}px">Trials 1 to {self.drawn}</th>' if self.drawn else ""
+        return f'<th scope="col" class="strips">Trials 1 to {self.drawn}</th>' if self.drawn else ""
 
     def case(self, row: TableRow) -> str:
         """Return the table row of a case: its trials, what it opens to while the budget lasts, what filters ask."""
@@ -290,7 +295,7 @@ class _Panel:
             inner = self.inside(case, trials)
             self.room -= len(inner.encode())
         flags = [_by_change(row, "better", "worse", "same")]
-        if self.passes and len({trial.score or 0 for *_, trial in trials if trial}) == 2:
+        if self.passes and len({trial.score or 0 for trial in self.counted([after for *_, after in trials])}) == 2:
             flags.append("unsteady")
         if any(trial and trial.score is None for _, *both in trials for trial in both):
             flags.append("incomplete")
@@ -305,7 +310,7 @@ class _Panel:
         paths = dict.fromkeys(("won", "lost", *TRIAL_MARKS, "score"), "")
         outcomes: dict[str, list[str]] = {side: [] for side in SIDES}
         for i, (_, *both) in enumerate(trials[:self.drawn]):
-            scores = [self.words.low if trial.score is None else trial.score for trial in both if trial]
+            scores = [self.words.low if trial.score is None else trial.score for trial in self.counted(both)]
             if len(scores) == 2 and scores[0] != scores[1]:
                 paths["won" if scores[1] > scores[0] else "lost"] += f"M{14 * i + .5},0h13v28h-13z"
             for side, trial, y in zip(SIDES, both, (7, 21), strict=True):
@@ -379,8 +384,9 @@ def story_html(story: Story) -> str:
                 main += _sides(block, marker)
             elif block.key == "cases" and panel:
                 cases = _table(story, panel.table, panel)  # before explained(), which asks what did not open
-                main += (f'<p class="legend">{panel.explained()}</p><div id="all-cases" data-n="{len(panel.cases)}">'
-                         f"{cases}</div>")
+                width = max(84, 14 * panel.drawn + 14) if panel.drawn else 0
+                main += (f'<p class="legend">{panel.explained()}</p><div id="all-cases" data-n="{len(panel.cases)}" '
+                         f'style="--strips:{width}px">{cases}</div>')
             else:
                 main += _table(story, block, panel)
         main += "</section>\n"

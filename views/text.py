@@ -23,7 +23,7 @@ from views.words import NOT_MEASURED, Scale, Story, Table, TableRow, joined, lin
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
-ROW_LIMITS = (1000, 500, 200, 100, 50, 20, 10, 5)  # of a table; the first that makes a text fit is taken
+ROW_LIMITS = (1000, 500, 200, 100, 50, 20, 10, 5, 3)  # of a table; the first that makes a text fit is taken
 LEAST_WIDTH = 60  # columns of a terminal
 TEXT_ROWS = 40  # of a table on a terminal
 FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, with the regressions
@@ -208,7 +208,7 @@ def story_text(story: Story, width: int = 80, unicode: bool = True, colour: bool
                     screen.lines.append("")
                 screen.table(story, block)
             else:
-                for number, line in enumerate(lines_of(block)):
+                for number, line in enumerate(lines_of(block, TEXT_ROWS)):
                     screen.say(line, "    " if number else "  ")
     text = "".join(f"{line.rstrip()}\n" for line in screen.lines)
     return text if unicode else text.translate(str.maketrans(UNICODE, ASCII))
@@ -252,13 +252,13 @@ def _md_row(cells: Iterable[str]) -> str:
 def _markdown(story: Story, limit: int) -> str:
     """Return a story as Markdown with at most so many rows a table, and as many blocks a section."""
     first = [f"### {joined(_md(sentence(story.verdict)[:-1]), _md(story.gate), by=' · ')}", "",
-             f"{_md(story.title)}: {_md(story.subject)}.", "", " ".join(map(_md, story.lead))]
+             f"**{_md(story.title)}**: {_md(story.subject)}.", "", " ".join(map(_md, story.lead))]
     folded: list[str] = []
     for _, heading, blocks in story.sections:
         inner: list[str] = []
         for block in blocks[:limit]:
             if not isinstance(block, Table):
-                inner += ["", "<br>".join(map(_md, lines_of(block)))]
+                inner += ["", "<br>".join(map(_md, lines_of(block, limit)))]
             elif block.key in FIRST_SCREEN:
                 first += _md_table(block, limit)
             else:
@@ -270,8 +270,8 @@ def _markdown(story: Story, limit: int) -> str:
         if inner:
             folded += ["", f"<details><summary>{_md(heading)}</summary>", *inner, "", "</details>"]
     if limit < ROW_LIMITS[0]:
-        folded += ["", f"What does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is left out; the "
-                   "comparison's JSON has it all."]
+        folded += ["", f"What does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is left out; it is in "
+                   "the comparison's JSON and its run records."]
     return "\n".join([*first, *folded, "", "<sub>Made by report.py</sub>", ""])  # so that the next may replace it
 
 

@@ -133,6 +133,12 @@ def places_of(comparison: dict[str, Any]) -> int:
     return shown_places(Fraction(str(low)), Fraction(str(high)))  # 0.01 is no binary float
 
 
+def _tells_little(part: dict[str, Any]) -> bool:
+    """Tell whether a slice has too few sources for an interval, and no small p-value on these very cases either."""
+    on_these = part["these_cases"]["adjusted_p_value"]
+    return bool(part["source_sign_flip"]["reason"]) and (on_these is None or on_these >= 2 * ALPHA)
+
+
 def case_note(case: ComparedCase) -> str:
     """Return where a case comes from, and the first words of its input, on one line.
 
@@ -259,11 +265,13 @@ def side_by_side(baseline: Any, candidate: Any) -> list[SideBySide]:
     return [SideBySide(name, before.get(name, "none"), after.get(name, "none")) for name in before | after]
 
 
-def lines_of(block: str | SideBySide) -> list[str]:
+def lines_of(block: str | SideBySide, limit: int) -> list[str]:
     """Return a sentence or what the two sides say as lines; of long texts that differ only the lines that do.
 
-    >>> lines_of(SideBySide("model", "a", "b")), lines_of(SideBySide("prompt", "Sort.\\nA", "Sort.\\nB"))
-    (['model: a -> b'], ['prompt:', '- A', '+ B'])
+    Of more than limit such lines the first come, then how many are left out.
+
+    >>> lines_of(SideBySide("model", "a", "b"), 9), lines_of(SideBySide("prompt", "Sort.\\nA", "Sort.\\nB"), 1)
+    (['model: a -> b'], ['prompt:', '- A', '(1 line left out)'])
     """
     if isinstance(block, str):
         return [block]
@@ -273,8 +281,10 @@ def lines_of(block: str | SideBySide) -> list[str]:
     before, after = baseline.splitlines(), candidate.splitlines()
     if max(len(before), len(after)) <= 1:
         return [f"{name}: {baseline} -> {candidate}"]
-    return [f"{name}:", *(f"- {line}" for line in before if line not in after),
-            *(f"+ {line}" for line in after if line not in before)]
+    lines = [f"- {line}" for line in before if line not in after]
+    lines += [f"+ {line}" for line in after if line not in before]
+    left_out = [f"({count_of(len(lines) - limit, 'line')} left out)"] if len(lines) > limit else []
+    return [f"{name}:", *lines[:limit], *left_out]
 
 
 class Story(NamedTuple):
@@ -400,8 +410,7 @@ class Words:
         low, high = self.interval or (-math.inf, math.inf)
         barred = low > self.gain or high < -self.margin  # by what is missing
         said = self.decision["sources_needed"] and low > -self.margin
-        small = not self.margin and 0 <= (self.difference or 0) <= self.gain  # without a margin none claims that
-        return not (barred or said or small)
+        return not (barred or said)
 
     def gate(self) -> str:
         """Return whether gate and must-pass are met, and why not; empty without either."""
@@ -455,7 +464,7 @@ class Words:
                 rows[SHOWN_SOURCES:], f"{len(rows) - SHOWN_SOURCES} more sources")
         for side, incomplete in self.all["incomplete"].items():
             if incomplete["trials"]:
-                reasons = listed(f"{name} {n}" for name, n in incomplete["reasons"].items())
+                reasons = listed(f"{name}: {n}" for name, n in incomplete["reasons"].items())
                 yield f"Incomplete trials of the {side}: {incomplete['trials']} ({reasons})."
 
     def on_these_cases(self) -> TableRow:
@@ -464,7 +473,8 @@ class Words:
         if these["pairs"]:
             total = self.overall["cases"] * trials if trials else sum(filter(None, self.all["trial_pairs"].values()))
             once = ", repeated answers counted once" if these["pairs"] < total else ""
-            pairs = f"{count_of(these['pairs'], 'pair')} of trials{once}, of which {these['disagree']} differ"
+            differ = "differs" if these["disagree"] == 1 else "differ"
+            pairs = f"{count_of(these['pairs'], 'pair')} of trials{once}, of which {these['disagree']} {differ}"
         reasons = dict.fromkeys([these["reason"], these["interval_reason"]])
         return TableRow(["On these very cases", self.span(these["interval_95"]), digits(these["p_value"])],
                         joined(pairs, these["method"], *reasons), these["interval_95"], self.difference)
@@ -488,7 +498,7 @@ class Words:
         yield Table("cost", "Mean of a case", ["Measure", "#baseline", "#candidate", "#difference", "#change",
                                                "~95% interval"], rows)
         if not rows:
-            yield "Neither cost, latency nor tokens were recorded."
+            yield "No cost, latency or tokens were recorded."
 
     def cases(self) -> Blocks:
         """Return what changed: trials by outcome, the changed cases, the moves that chance would bring."""
@@ -528,17 +538,20 @@ class Words:
         if not rows:
             yield "No tag makes slices of these cases."
             return
-        more = [row for row in rows if not row.ends]
+        parts = {row.key: self.all["slices"][row.key[0]][row.key[1]] for row in rows}
+        more = [row for row in rows if _tells_little(parts[row.key])]
         if len(more) < FOLDED_FROM:
             more = []
+        shown = [row for row in rows if row not in more]
         yield Table("slices", "Slices, worst first", [
             "Slice", "~cases", "~sources", "~baseline", "~candidate", "#difference", "#95% interval", "#adjusted p"],
-            [row for row in rows if row.ends or not more], more,
-            f"{count_of(len(more), 'slice')} without an interval, which takes {MIN_GROUPS} {self.unit}s")
+            shown, more, f"{count_of(len(more), 'slice')} of fewer than {MIN_GROUPS} {self.unit}s, so without an "
+            f"interval, and none with p below {2 * ALPHA:g} on these very cases")
         method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
-        yield (f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared. Adjusted p: how often any of "
-               f"them would stand out as much if nothing had changed{method}. The interval is by {self.unit}.")
-        if any(part["few_cases"] for parts in self.all["slices"].values() for part in parts.values()):
+        meaning = (f" Adjusted p: how often any of them would stand out as much if nothing had changed{method}. The "
+                   f"interval is by {self.unit}.") if any(row.ends for row in shown) else ""
+        yield f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared.{meaning}"
+        if any(parts[row.key]["few_cases"] for row in shown):
             yield "*: so few cases that a single one can turn the result."
 
     def slice(self, tag: str, value: str, part: dict[str, Any]) -> TableRow:
@@ -575,6 +588,11 @@ class Words:
                f"Newly unsteady: {listed(steadiness['newly_unsteady']) or 'none'}. "
                f"Newly steady: {listed(steadiness['newly_steady']) or 'none'}.")
 
+    def unsteady(self) -> str:
+        """Return how many cases of the candidate sometimes pass; with one trial a case nobody can know."""
+        consistency = self.all["consistency"]
+        return NOT_MEASURED if consistency["reason"] else digits(consistency["candidate"]["sometimes"])
+
     def plans(self) -> Blocks:
         """Return what would make the interval narrower, and what the asked half-width takes."""
         half, plan, detectable = self.all["half_width"], self.all["plan"], self.all["detectable_difference"]
@@ -586,7 +604,7 @@ class Words:
             if half[key] is not None and not (self.by_case and key == "twice_cases")])
         if plan["half_width"] is not None:
             wanted = [count_of(plan[key], noun) for key, noun in (
-                ("source_groups", "source"), ("cases", "case"), ("trials", "trial")) if plan[key] is not None]
+                ("source_groups", "source"), ("cases", "case"), ("trials", "trial a case")) if plan[key] is not None]
             takes = f"A half-width of {self.plain(plan['half_width'])} takes {' or '.join(wanted) or NOT_MEASURED}"
             yield f"{joined(takes, plan['reason'])}."
         if detectable is not None:
@@ -689,7 +707,7 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
             notes.append(f"compared without --among {len(candidates)}, which takes a wider interval, at "
                          f"{percent(1 - 2 * alpha)}")
         cells = [words.side("candidate"), words.verdict, words.signed(words.difference), words.span(words.interval),
-                 *map(words.change_of, measures), digits(words.all["consistency"]["candidate"]["sometimes"])]
+                 *map(words.change_of, measures), words.unsteady()]
         rows.append(TableRow(cells, joined(*notes), words.interval, words.difference, decides=True,
                              change=words.difference, link=page))
     rows.sort(key=attrgetter("change"), reverse=True)

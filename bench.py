@@ -133,7 +133,7 @@ class Pool:
     def __init__(self, work: Callable[[Any], Any], keep: Callable[[Any, Any], None], stop: threading.Event):
         """work returns the outcome of an attempt, keep takes both. stop: once set, none is begun any more."""
         self.work, self.keep, self.stop = work, keep, stop
-        self.lock = threading.Lock()  # whoever holds it begins or keeps
+        self.lock = threading.Lock()  # whoever holds it begins, keeps, or writes to the log
         self.waiting: Iterator[Any] = iter(())
         self.finished: deque[tuple[Any, Any]] = deque()
         self.failures: list[BaseException] = []
@@ -145,11 +145,17 @@ class Pool:
         does not wait: what is finished is kept, then KeyboardInterrupt is raised.
         """
         self.waiting = iter(attempts)
-        # Daemons: no exit waits for a slow server.
-        threads = [threading.Thread(target=self._serve, daemon=True) for _ in attempts[:workers]]
+        threads = list[threading.Thread]()
         try:
-            for thread in threads:
-                thread.start()
+            for _ in attempts[:workers]:
+                thread = threading.Thread(target=self._serve, daemon=True)  # no exit waits for a slow server
+                try:
+                    thread.start()
+                except RuntimeError:  # the machine allows no more of them
+                    if not threads:
+                        raise RunError("no thread can be started; give this command more memory or processes") from None
+                    break
+                threads.append(thread)
             for thread in threads:
                 while thread.is_alive():
                     thread.join(TICK_S)
@@ -281,6 +287,8 @@ class Recorder:
     def __init__(self, args: argparse.Namespace, system: Any, task: Task, times: Times):
         self.args, self.system, self.task, self.times = args, system, task, times
         self.stop = threading.Event()  # set: nothing is begun or tried again, and a pause ends
+        self.pool = Pool(self.work, self.keep, self.stop)
+        self.look_due, self.looking = False, threading.Lock()
         self.wait = times.wait or self.stop.wait
         self.progress = Progress(0, (), args.quiet, times.timer)
 
@@ -328,7 +336,7 @@ class Recorder:
         try:
             if writer.first:
                 writer.add(writer.first)
-            Pool(self.work, self.keep, self.stop).run(writer.missing, self.args.workers, self.progress.show)
+            self.pool.run(writer.missing, self.args.workers, self.progress.show)
             self.look()
             writer.seal()
         except BaseException as stopped:
@@ -346,12 +354,21 @@ class Recorder:
         self.progress.write(f"{self.progress.line()}\n")
 
     def work(self, attempt: Attempt) -> Any:
-        """Return the outcome of an attempt, tried again while the server is unavailable. Called by the workers."""
+        """Return the outcome of an attempt, tried again while the server is unavailable. Called by the workers.
+
+        A look at the server that is due comes first; the other workers go on meanwhile.
+        """
         def respond() -> Line:
             began = self.times.timer()
             outcome = harness.attempt(self.system, self.task, *attempt)
             return {**outcome, "elapsed_s": round(self.times.timer() - began, 3), "at": harness.utc(self.times.clock())}
 
+        if self.look_due and self.looking.acquire(blocking=False):
+            try:
+                self.look_due = False
+                self.look()
+            finally:
+                self.looking.release()
         outcome, reasons = self.tried(respond, f"case {attempt[0].id!r} trial {attempt[1]}")
         if reasons:
             outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons}
@@ -365,9 +382,7 @@ class Recorder:
         seed = harness.trial_seed(trial, case.id, self.args.seeds)
         self.writer.add({"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome})
         self.progress.step(shown_verdict(self.task, case, outcome))
-        due = "retries" in outcome["metadata"] or len(self.writer.rows) % LOOK_EVERY == 0
-        if due and not self.stop.is_set():  # else whoever goes on looks first
-            self.look()
+        self.look_due |= "retries" in outcome["metadata"] or len(self.writer.rows) % LOOK_EVERY == 0
 
     def look(self) -> None:
         """Raise RunError, the log noted so and sealed, unless model, settings and server are those of the header."""
@@ -378,8 +393,9 @@ class Recorder:
         try:
             logs.refuse_changed(self.writer.header, now, self.args.log)
         except RunError:
-            self.writer.add(now)
-            self.writer.seal()
+            with self.pool.lock:
+                self.writer.add(now)
+                self.writer.seal()
             raise
 
 

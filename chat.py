@@ -36,7 +36,8 @@ CONTEXT_TOKENS = 4096  # Ollama's smallest default; asked for, so that it does n
 TIMEOUT_S, LOOK_TIMEOUT_S = 300.0, 10.0  # for a whole reply: of the model, of the server about itself
 LARGEST_REPLY = 16_000_000  # bytes
 SHORT_SECRET = 4  # letters: to hide each of fewer would make a message unreadable
-LONG_SECRET = 16  # letters: in a reply only what is no word that a model could have written is a secret
+# In a reply only what is no word that a model could have written is a secret.
+NO_WORD = re.compile(r".{16,}|(?=.*[0-9]).{8,}")
 PRICES = ("price_in", "price_out")  # options: USD for a million tokens read, written
 FIXED = ("model", "messages", "stream", "n", "seed")  # the recorder decides on them
 LATER = {408, 425, 429}  # the same request may go through later, whatever is said of it
@@ -87,6 +88,13 @@ def server_address(text: str, variable: str) -> tuple[str, str, str, int, str]:
     return scheme or "http", urllib.parse.unquote(login), host.strip("[]") or "127.0.0.1", port, slash + path
 
 
+def _escaped(char: str) -> str:
+    """Return a pattern of a character of a secret as JSON, an address or HTML may write it."""
+    if char.isalnum():
+        return char
+    return rf"(?i:\\*{re.escape(char)}|\\u{ord(char):04x}|%{ord(char):02x}|&#?\w+;)"
+
+
 class Server:
     """A JSON API over HTTP at one address; a connection a request, so that a dead one is never used again."""
 
@@ -103,15 +111,14 @@ class Server:
         basic = base64.b64encode(login.encode()).decode()
         if key or login:
             self.headers["Authorization"] = f"Bearer {key}" if key else f"Basic {basic}"
-        secrets = [key, login, login.partition(":")[2], basic]
-        forms = {*secrets, *(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in secrets)}
-        self.secrets = sorted((form for form in forms if len(form) >= SHORT_SECRET), key=len, reverse=True)
+        secrets = {key, login, login.partition(":")[2], basic}
+        self.secrets = sorted((secret for secret in secrets if len(secret) >= SHORT_SECRET), key=len, reverse=True)
 
-    def hidden(self, text: str, shortest: int = 1) -> str:
-        """Return a text with *** for the key and the login, in every form that has so many letters."""
+    def hidden(self, text: str, in_reply: bool = False) -> str:
+        """Return a text with *** for the key and the login, however they are escaped."""
         for secret in self.secrets:
-            if len(secret) >= shortest:
-                text = text.replace(secret, "***")
+            if not in_reply or NO_WORD.fullmatch(secret):
+                text = re.sub("".join(map(_escaped, secret)), "***", text)
         return text
 
     def _exchange(self, path: str, data: str | None, timeout_s: float) -> tuple[http.client.HTTPResponse, bytes]:
@@ -135,7 +142,7 @@ class Server:
 
     def request(self, path: str, body: Any = None, read: Callable[[Any], Any] = dict,
                 timeout_s: float = LOOK_TIMEOUT_S, optional: bool = False) -> Any:
-        """Return what read() makes of the JSON object that the server answers to a GET, or to a POST of a body.
+        """Return what read() makes of the JSON object or list that the server answers to a GET, or to a POST of a body.
 
         Raises Unavailable where the same may go through later: no whole answer within timeout_s, or none that read()
         takes; RunError where it will not, in the server's words. Where an `optional` path, which not all servers have,
@@ -148,13 +155,13 @@ class Server:
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = self.hidden(str(error) or type(error).__name__)
             raise Unavailable(f"{self.name} ({self.variable}): {reason}", absent=isinstance(error, NO_SERVER)) from None
-        if response.status in (403, 404, 405) and optional:
+        if response.status in (403, 404, 405, 501) and optional:
             return read({})
         value: Any = None
         text, fault = content.decode(errors="replace"), "a reply that is an error, or not whole"
-        try:  # read and written again, a secret stands in it as in self.secrets
+        try:
             text = json.dumps(STRICT.decode(content.decode(json.detect_encoding(content))), ensure_ascii=False)
-            value = STRICT.decode(self.hidden(text, LONG_SECRET))
+            value = STRICT.decode(self.hidden(text, in_reply=True))
         except (ValueError, RecursionError) as error:
             fault = f"a reply: {json_reason(error)}"
         shown, header = self.hidden(text)[:300], response.getheader("Retry-After", "")
@@ -165,7 +172,7 @@ class Server:
             raise RunError(f"{self.name}{path} answers {response.status}: {shown}; correct model, options, prompt, "
                            "key or URL")
         with contextlib.suppress(AttributeError, LookupError, TypeError, ValueError):
-            if value.get("error") is None:
+            if isinstance(value, list) or value.get("error") is None:
                 return read(value)
             shown = self.hidden(json.dumps({"error": value["error"]}, ensure_ascii=False))[:300]
         raise Unavailable(f"{self.name}: {fault}: {shown}")
@@ -273,7 +280,7 @@ class Chat:
         reply: Reply = self.server.request(self.path, self.sent(messages, seed), self.read, self.timeout_s)
         latency_s = round(time.monotonic() - began, 3)
         metadata = {"server": self.server.name, "reply": reply.text, "latency_s": latency_s, **reply.kept}
-        if type(reply.tokens_in) is type(reply.tokens_out) is int:
+        if type(reply.tokens_in) is type(reply.tokens_out) is int and max(reply.tokens_in, reply.tokens_out) < 1e12:
             metadata["tokens"] = reply.tokens_in + reply.tokens_out
             if self.prices:
                 price_in, price_out = (self.prices.get(option, 0) for option in PRICES)
@@ -349,6 +356,7 @@ class Ollama(Chat):
         super().__init__(tag, Server("OLLAMA_HOST"), {
             "temperature": TEMPERATURE, "num_predict": ANSWER_TOKENS, "num_ctx": CONTEXT_TOKENS})
         self.pinned, self.model = pinned, f"{tag}@{pinned or 'unknown'}"
+        self.shown: Fields = {}
         self.loaded_before: set[str] | None = None
 
     def sent(self, messages: Messages | None = None, seed: int | None = None) -> Fields:
@@ -381,7 +389,9 @@ class Ollama(Chat):
         if name not in models:
             raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(models)}; run ollama pull")
         digest = models[name]
-        facts = self.server.request("/api/show", {"model": self.asked}, optional=True)
+        if self.facts is None or self.shown:  # a server that did not tell it at first is not asked again
+            self.shown = self.server.request("/api/show", {"model": self.asked}, optional=self.facts is None)
+        facts = self.shown
         running = self.server.request("/api/ps", read=_digests, optional=True)
         loaded = {its_digest for its_name, its_digest in running if its_name == name} - {digest}
         if self.loaded_before is None:  # at the first look: what is loaded then answers nothing here
@@ -423,18 +433,21 @@ class OpenAI(Chat):
     def read(self, reply: Any) -> Reply:
         choice, usage = reply["choices"][0], reply.get("usage") or {}
         message, reason = choice["message"], choice["finish_reason"]
-        content = message.get("content") or ""
-        if not isinstance(content, str) or not isinstance(reason, str):
-            raise ValueError("no text, or no end")
+        content, parts = message.get("content") or "", []
+        if isinstance(content, list):
+            parts = [part for part in content if part["type"] != "text"]
+            content = "".join(part["text"] for part in content if part["type"] == "text")
+        if not isinstance(content, str) or not isinstance(reason, str) or choice.get("error") or reason == "error":
+            raise ValueError("no text, no end, or an error")
         kept = {"finish_reason": reason, "usage": usage, "served": reply.get("model"),
-                "system_fingerprint": reply.get("system_fingerprint"), "refusal": message.get("refusal"),
-                "thinking": message.get("reasoning_content") or message.get("reasoning")}
+                "system_fingerprint": reply.get("system_fingerprint"), "refusal": message.get("refusal") or None,
+                "thinking": message.get("reasoning_content") or message.get("reasoning") or parts or None}
         return Reply(content, reason, usage.get("prompt_tokens"), usage.get("completion_tokens"), _drop_none(kept))
 
     def prepare(self) -> Fields:
         """Return {"host", "version"} of the server; raise RunError where its list of models lacks this one."""
-        listed = self.server.request("/models", optional=True,
-                                     read=lambda reply: [model["id"] for model in reply.get("data") or ()])
+        listed = self.server.request("/models", optional=True, read=lambda reply: [
+            model["id"] for model in (reply if isinstance(reply, list) else reply.get("data") or ())])
         if listed and self.asked not in listed:
             raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(listed[:20])}; name one")
         return {"host": self.server.name, "version": None}

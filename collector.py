@@ -294,7 +294,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             print_stderr(f"collecting into {args.log} ({rows} rows) at http://{args.host}:{port}")
             server.serve_forever(poll_interval=0.1)
     finally:  # also where Ctrl-C ends it
-        server.log.settle(throughout=True)
+        try:
+            server.log.settle(throughout=True)
+        except OSError as error:
+            raise RunError(f"{args.log} was changed, and its rows cannot be saved: {error.strerror}; free disk space"
+                           ) from None
     return 0
 
 

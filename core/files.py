@@ -402,7 +402,8 @@ class Appender:
 
     def _saved(self, folder: str | None) -> tuple[int, str]:
         """Return a new file that holds all of `data`, in a folder or None for a temporary one, and its path."""
-        file, path = tempfile.mkstemp(".saved", f"{os.path.basename(self.path)}.", folder)
+        name = os.path.basename(self.path)[:50]  # of a long one the whole would be too long with what is added
+        file, path = tempfile.mkstemp(".saved", f"{name}.", folder)
         try:
             _write_all(file, self.data)
         except OSError:

@@ -478,6 +478,7 @@ def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str]
             advice = f"choose with --tag one of: {names}" if names else "leave --tag out: there is none"
             raise RunError(f"no case has a tag {tag!r:.60}; {advice}")
     kept = chosen or [tag for tag in values if repeats(values[tag].values())]
-    note = note_of("tags_set_aside", f"tags of over {MOST_VALUES} values, or of values that hardly repeat, make no slices",
-                   "" if chosen else listed(sorted(values.keys() - set(kept)), 20), "choose such a tag with --tag NAME")
+    others = "" if chosen else listed(sorted(values.keys() - set(kept)), 20)
+    note = note_of("tags_set_aside", f"tags of over {MOST_VALUES} values, or of values that hardly repeat, make no "
+                   "slices", others, "choose such a tag with --tag NAME")
     return {key: tuple(members[key]) for key in sorted(members) if key[0] in kept}, note

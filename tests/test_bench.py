@@ -1238,15 +1238,43 @@ class InterruptTest(Folder):
         self.assertEqual(self.record("--resume").status, 0)
         self.rows()
 
-    def test_once_stopped_what_is_kept_asks_no_server(self):
+    def test_a_look_that_waits_keeps_no_outcome_from_the_log(self):
         recorder = bench.Recorder(argparse.Namespace(quiet=True, seeds="by-trial"), None, None, bench.Times())
-        recorder.writer = types.SimpleNamespace(sealed=False, rows=[], add=lambda line: added.append(line["case_id"]))
-        recorder.look = looks = mock.Mock()
-        added: list[str] = []
-        for case_id in "ab":
-            recorder.keep((harness.Case(case_id, "dev", {}, {}, {}), 1), {"output": 1, "metadata": {"retries": 1}})
-            recorder.stop.set()
-        self.assertEqual((added, looks.call_count), (["a", "b"], 1))
+        added, others_kept = list[str](), threading.Event()
+
+        def add(line: Any) -> None:
+            added.append(line["case_id"])
+            if len(added) == 3:
+                others_kept.set()
+
+        recorder.writer = types.SimpleNamespace(sealed=False, rows=added, add=add)
+        recorder.look = looks = mock.Mock(side_effect=lambda: self.assertTrue(others_kept.wait(10)))
+        recorder.look_due = True
+        cases = [(harness.Case(case_id, "dev", {}, {}, {}), 1) for case_id in "abcd"]
+        with mock.patch.object(harness, "attempt", side_effect=lambda *_: {"output": 1, "metadata": {}}):
+            recorder.pool.run(cases, 2, lambda: None)
+        self.assertEqual((sorted(added), looks.call_count), (["a", "b", "c", "d"], 1))
+        with mock.patch.object(harness, "attempt", side_effect=lambda *_: {"output": 1, "metadata": {}}):
+            recorder.keep(cases[0], {"output": 1, "metadata": {"retries": 1}})
+            self.assertTrue(recorder.look_due, "a server that had to be tried again is looked at before the next trial")
+
+    def test_fewer_threads_than_workers_do_all_and_none_is_one_error(self):
+        kept, start = list[int](), threading.Thread.start
+        for allowed in (2, 0):
+            pool = bench.Pool(lambda unit: -unit, lambda unit, outcome: kept.append(outcome), threading.Event())
+            starts = iter([start] * allowed)
+
+            def limited(thread: threading.Thread) -> None:
+                if not (begin := next(starts, None)):
+                    raise RuntimeError("can't start new thread")
+                begin(thread)
+
+            with mock.patch.object(threading.Thread, "start", limited):
+                if allowed:
+                    pool.run([1, 2, 3, 4, 5], 4, lambda: None)
+                else:
+                    self.assertRaisesRegex(files.RunError, "no thread can be started", pool.run, [1], 4, lambda: None)
+        self.assertEqual(sorted(kept), [-5, -4, -3, -2, -1])
 
     def test_what_is_finished_when_ctrl_c_is_heard_is_kept_and_nothing_more_is_begun(self):
         hanging, ended, late, stop = (threading.Event() for _ in range(4))

@@ -279,6 +279,26 @@ class PrepareTest(ChatTest):
         self.server.broken = http(200, {"models": [{"name": "fake:1b"}]})
         self.assertEqual(system.prepare()["digest"], "unknown")
 
+    def test_a_server_that_no_longer_shows_its_model_stops_and_changes_nothing(self):
+        system = self.system()
+        system.prepare()
+        model = system.model
+        request = system.server.request
+
+        def refused(path, *args, **kwargs):
+            self.server.broken = http(403, b"no") if path == "/api/show" else None
+            return request(path, *args, **kwargs)
+
+        with mock.patch.object(system.server, "request", refused):
+            self.assertIn("/api/show answers 403", self.raised(RunError, system.prepare))
+            self.assertEqual(system.model, model)
+            first = self.system()
+            with mock.patch.object(first.server, "request", refused):
+                first.prepare()  # one that never showed it is known by its digest
+                self.server.broken = None
+                first.prepare()
+            self.assertEqual(first.settings["model"]["weights"], [])
+
     def test_latest_is_meant_where_no_tag_is_named(self):
         self.server.models = {"plain:latest": "sha256:0c1d2e3f4a5b66"}
         system = self.system("plain")
@@ -303,7 +323,7 @@ class PrepareTest(ChatTest):
     def test_an_openai_server_needs_no_list_of_models(self):
         self.assertEqual(self.system("openai:fake:1b").prepare(), {"host": f"{self.server.host}/v1", "version": None})
         for listed in (http(404, {"detail": "Not Found"}), http(405, b"no"), http(403, b"no"), http(200, {"data": []}),
-                       http(200, {})):
+                       http(501, b"no"), http(200, {}), http(200, [{"id": "fake:1b"}])):
             self.server.broken = listed
             self.system("openai:fake:1b").prepare()
         self.server.broken = http(401, {"error": {"message": "bad key"}})
@@ -400,6 +420,20 @@ class AnswerTest(ChatTest):
                             ("openai:fake:1b", openai(message={"reasoning": "Charged twice."}))):
             output, metadata = self.respond(reply, name)
             self.assertEqual((output, metadata["thinking"]), (ANSWER, "Charged twice."))
+
+    def test_an_answer_may_come_in_parts_and_beside_an_empty_refusal(self):
+        words = '{"category": "billing", "needs_human": false}'
+        thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "Charged twice."}]}
+        output, metadata = self.respond(openai([thinking, *({"type": "text", "text": part} for part in (
+            words[:9], words[9:]))]), "openai:m")
+        self.assertEqual((output, metadata["thinking"], metadata["reply"]), (ANSWER, [thinking], words))
+        output, metadata = self.respond(openai(message={"refusal": ""}), "openai:m")
+        self.assertEqual((output, "refusal" in metadata), (ANSWER, False))
+
+    def test_counts_beyond_all_sense_give_no_cost(self):
+        usage = {"prompt_tokens": 10**400, "completion_tokens": 1}
+        metadata = self.respond(openai(usage=usage), "openai:m", price_in=1)[1]
+        self.assertFalse({"tokens", "cost_usd"} & metadata.keys())
 
     def test_whole_json_padded_with_blanks_up_to_the_limit_is_an_answer(self):
         whole = '{"category": "billing", "needs_human": false}'
@@ -527,6 +561,8 @@ class TroubleTest(ChatTest):
             for data in (json.dumps(reply), json.dumps(reply).replace("sk-a-key", "sk-\\u0061-key")):
                 answer = self.respond((200, data.encode()), "openai:fake:1b", task=TEXT)
                 self.assertEqual((answer.output, answer.metadata["served"]), ("the key is ***", "m ***"))
+        with mock.patch.dict(os.environ, OPENAI_API_KEY="token-abc123"):
+            self.assertEqual(self.respond(openai("token-abc123"), "openai:m", task=TEXT).output, "***")
         with mock.patch.dict(os.environ, OPENAI_API_KEY="EMPTY"):  # as vLLM has it: a word that a model may use
             self.assertEqual(self.respond(openai("EMPTY"), "openai:fake:1b", task=TEXT).output, "EMPTY")
         with mock.patch.dict(os.environ, OPENAI_API_KEY="1234567890123456789"):  # hidden, the number is no JSON
@@ -537,6 +573,13 @@ class TroubleTest(ChatTest):
         with mock.patch.dict(os.environ, OPENAI_API_KEY="a"):
             said = self.raised(RunError, self.respond, (400, {"error": "a bad parameter"}), "openai:m")
         self.assertIn("a bad parameter", said)
+
+    def test_a_key_is_hidden_however_it_is_escaped(self):
+        with mock.patch.dict(os.environ, OPENAI_API_KEY="AB-Qm/Zhc2+U&2=="):
+            for written in ("AB-Qm/Zhc2+U&2==", "AB-Qm\\/Zhc2+U&2==", "AB-Qm\\\\/Zhc2+U&2==", "AB-Qm/Zhc2\\u002bU\\u00262==",
+                            "AB-Qm/Zhc2+U&amp;2==", "AB%2DQm%2FZhc2%2bU%262%3D%3D", "AB-Qm&#47;Zhc2+U&#x26;2=="):
+                said = self.raised(Unavailable, self.respond, (503, f"data: over {written} quota".encode()), "openai:m")
+                self.assertIn("data: over *** quota", said, written)
 
     def test_an_error_in_a_200_is_shown_whatever_is_before_it(self):
         said = self.raised(Unavailable, self.respond, openai("x" * 400) | {"error": "upstream fell over"}, "openai:m")
@@ -570,7 +613,8 @@ class TroubleTest(ChatTest):
                 self.assertIn(said, self.raised(Unavailable, self.respond, body))
         for body in ({}, {"choices": []}, {"choices": 7}, {"choices": [{"message": {"content": "a"}}]},
                      openai(reason=None),
-                     openai(["parts"]), {"choices": [{"message": None, "finish_reason": "stop"}]}):
+                     openai(["parts"]), openai("", "error"), {"choices": [openai()["choices"][0] | {"error": {"code": 502}}]},
+                     {"choices": [{"message": None, "finish_reason": "stop"}]}):
             self.assertIn("not whole", self.raised(Unavailable, self.respond, body, "openai:fake:1b"))
         self.assertEqual(self.respond(ollama(error=None)).output, ANSWER)
 

@@ -340,6 +340,26 @@ class ServerTest(CollectorTest):
                 self.assertIn(f" are in {os.path.join(self.folder, saved)}\n", self.said.getvalue())
                 self.write(b"")
 
+    def test_a_log_with_as_long_a_name_as_there_can_be_is_saved_too(self):
+        self.log = os.path.join(self.folder, "é" * 122 + ".jsonl")
+        log = collector.TrialLog(self.log, (0, 1))
+        log.add(collector.parse_body(json.dumps(row("c1")).encode(), (0, 1)))
+        os.unlink(self.log)
+        log.settle()
+        [saved] = os.listdir(self.folder)
+        self.assertEqual(log.path, os.path.join(self.folder, saved))
+        log.close()
+
+    def test_rows_that_cannot_be_saved_at_the_end_are_one_error(self):
+        log = collector.TrialLog(self.log, (0, 1))
+        self.addCleanup(log.close)
+        server = mock.MagicMock(log=log, server_address=("127.0.0.1", 1))
+        server.serve_forever.side_effect = KeyboardInterrupt
+        os.unlink(self.log)
+        with mock.patch.object(collector, "open_server", return_value=server), mock.patch.object(signal, "signal"), \
+                mock.patch.object(tempfile, "mkstemp", side_effect=OSError(errno.ENOSPC, "No space left on device")):
+            self.assertRaisesRegex(RunError, "its rows cannot be saved: No space left", collector.main, ["--log", self.log])
+
     def test_no_row_is_taken_where_none_can_be_saved(self):
         self.start()
         os.unlink(self.log)

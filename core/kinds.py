@@ -17,6 +17,8 @@ HEAD = 1 << 16  # bytes that tell what a file is
 GZIP = b"\x1f\x8b"  # how a packed file begins
 OURS = ("a log", "a run record", "a comparison", "a case set", "a plain trial log", "JSON of another kind", "")
 
+PROMPTFOO_HEADS = "Status,Score,Named Scores"  # of its CSV, for each system
+PROMPTFOO_CSV = "write it again with promptfoo's --output results.json, and give that to convert.py promptfoo"
 PROMPTFOO = "read it with python3 convert.py promptfoo {path} > trials.jsonl"
 # What a file is by keys of its outermost object, the first in a list or on a line: keys, what it is, what reads it.
 KNOWN_KEYS = (
@@ -81,6 +83,8 @@ def describe(data: bytes, path: str) -> tuple[str, str]:
         kind, advice = "packed", "unpack it, or save it as CSV or JSONL"
     elif text.startswith(("{", "[")):
         kind, advice = by_keys(outermost_keys(text))
+    elif PROMPTFOO_HEADS in first_line:
+        kind, advice = "promptfoo's CSV, in which an error is a score of 0", PROMPTFOO_CSV
     elif first_line.isprintable() and re.search("[,;|]", first_line):
         kind, advice = "a table", TABLE_ADVICE
     return kind, advice.replace("{path}", shlex.quote(path))

@@ -135,7 +135,9 @@ class EvalLog:
                 (sample.get("error_retries"), "tried again after an error: what counts is the last try"),
                 (limit, f"stopped by a limit ({limit}), and scored as it was then"),
                 (sample.get("invalidation"), "invalidated in Inspect: unscored here"),
-                (details.get("history") or scored_later, "scored or edited again after the run")):
+                (details.get("history") or scored_later, "scored or edited again after the run"),
+                (sample.get("error") and details.get("value") is not None,
+                 "failed, and scored by Inspect all the same: unscored here")):
             if reason:
                 self.rows.notes[note] += 1
 

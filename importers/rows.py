@@ -201,8 +201,10 @@ class Rows:
         for text, count in self.notes.items():
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")
         if self._no_slices:
-            print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters, differ "
-                         f"within a case, or hardly repeat (then --tag NAME makes one): {listed(self._no_slices, 20)}")
+            why = (" or differ within a case" if self.args.tag else
+                   ", differ within a case, or hardly repeat (then --tag NAME makes one)")
+            print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters{why}: "
+                         f"{listed(self._no_slices, 20)}")
         for config, count in Counter(config for config, *_ in self._trials).items():
             lack = self._unscored[config]
             words = f", of which {lack} {'has' if lack == 1 else 'have'} no score" if lack else ""
@@ -214,7 +216,8 @@ class Rows:
             first = places.setdefault((config, names[case], seed), where)
             if first is not where:
                 raise RunError(f"{where}: this trial of {config!r} is also in {first}; give each log once, number the "
-                               "runs of one system with --run N, and name those of two systems: NAME=FILE")
+                               "runs of one system with --run N, and name those of two systems: NAME=FILE, but not a "
+                               "file that holds both")
 
     def _names(self, several_tasks: bool) -> dict[Key, int | str]:
         """Return the name of each case: its own id, or the first words of what it asks and a digest.

@@ -7,20 +7,24 @@
     8
 
 Files are read piece by piece. A column within a column has a dot between their names: inputs.question, results.0.score.
+Without --trial the rows of one case are its trials, in their order; a note counts those after the first.
 """
 
 import argparse
 import csv
 import json
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
 from core.files import STRICT, RunError, read_bytes, refusal, text_of
 from core.kinds import HEAD, describe
 from core.texts import Json, head, opened
+from core.trial_logs import error_words
 from core.trials import MEASURES
-from importers.rows import Rows, Sample, no_field, pick, score_of, total
+from importers.rows import Rows, Sample, digest, no_field, pick, score_of, total
 
 VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
 EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct > trials.jsonl"
@@ -52,18 +56,22 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     rows.wanted = dict.fromkeys(filter(None, optional)) | rows.wanted
     names = [name for name in (args.trial, args.id or args.input) if name]
     field, _, wanted = (args.where or "").partition("=")
+    found, seen = 0, Counter[str]()  # rows that --where lets through, and those of each config and case
     for where, row in read_table(path, args.rows):
         if args.where and text_of(pick(row, field)) != wanted:
             continue
+        found += 1
         rows.optional = None if isinstance(row, Cells) else args.error  # JSON may leave it out where nothing failed
-        score, error = pick(row, args.score), pick(row, args.error)
+        score, error = pick(row, args.score), failure(row, args.error)
         for name in names if error else [args.score, *names]:
             value = pick(row, name, row)
             if value is row:
-                raise RunError(f"{where}: {no_field(name, row, 'column')}{what_else(path)}")
+                failed = name == args.score and not args.error and found > 1  # earlier rows had it
+                hint = "; name the column that says why with --error" if failed else ""
+                raise RunError(f"{where}: {no_field(name, row, 'column')}{hint}{what_else(path)}")
             if name != args.score and (value is None or not text_of(value).strip()):
                 raise RunError(f"{where}: {name} is blank; fill it in")
-        if score in (None, ""):
+        if score in (None, "") or score != score:  # NaN
             error = error or "no score"
         if not error and score_of(score, rows.words)[0] is None:
             raise RunError(f"{where}: score {score!r:.60} is no number; correct it, or give --map WORD=NUMBER")
@@ -73,9 +81,22 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             measures[name] = total(score_of(cell, {})[0])
             if measures[name] is None and cell not in (None, ""):
                 rows.notes[f"{name} in {column!r} that is no number of 0 or more, left out"] += 1
-        yield Sample(where=where, score=score, error=error, seed=pick(row, args.trial),
-                     place=None if args.trial else where, fields=row, asked=pick(row, args.input),
+        seed, case = pick(row, args.trial), digest(pick(row, args.config_column), pick(row, args.id or args.input))
+        seen[case] += 1
+        if not args.trial and seen[case] > 1:
+            seed = seen[case]
+            rows.notes["rows of a case that is there already, counted as further trials of it"] += 1
+        yield Sample(where=where, score=score, error=error, seed=seed, fields=row, asked=pick(row, args.input),
                      output=pick(row, args.output), explanation=pick(row, args.explanation), measures=measures)
+    if args.where and not found:
+        raise RunError(f"{path}: no row has {args.where}; correct the column or its value, as JSON writes it")
+
+
+def failure(row: dict[str, Any], column: str | None) -> Any:
+    """Return what a row says of a failure; None where that is blank, false or not a number: there was none."""
+    cell = pick(row, column)
+    none = cell != cell or isinstance(row, Cells) and str(cell).strip().lower() == "false"
+    return None if none or not error_words({"error": cell}) else cell
 
 
 def what_else(path: str) -> str:
@@ -99,7 +120,8 @@ def read_table(path: str, keys: Sequence[str] | None = None,
         if first_line.startswith(("{", "[")):
             yield from read_json(Json(file, path, decoder), dict(item.partition("=")[::2] for item in keys or ()))
         elif describe(head(file), path)[0] in ("", "a table"):
-            yield from read_csv(file, path, max(DELIMITERS, key=first_line.count))
+            unquoted = re.sub('"[^"]*"', "", first_line)
+            yield from read_csv(file, path, max(DELIMITERS, key=unquoted.count))
         else:
             raise refusal(path, "a table", data=head(file))
 

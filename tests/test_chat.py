@@ -576,8 +576,9 @@ class TroubleTest(ChatTest):
 
     def test_a_key_is_hidden_however_it_is_escaped(self):
         with mock.patch.dict(os.environ, OPENAI_API_KEY="AB-Qm/Zhc2+U&2=="):
-            for written in ("AB-Qm/Zhc2+U&2==", "AB-Qm\\/Zhc2+U&2==", "AB-Qm\\\\/Zhc2+U&2==", "AB-Qm/Zhc2\\u002bU\\u00262==",
-                            "AB-Qm/Zhc2+U&amp;2==", "AB%2DQm%2FZhc2%2bU%262%3D%3D", "AB-Qm&#47;Zhc2+U&#x26;2=="):
+            for written in ("AB-Qm/Zhc2+U&2==", "AB-Qm\\/Zhc2+U&2==", "AB-Qm\\\\/Zhc2+U&2==",
+                            "AB-Qm/Zhc2\\u002bU\\u00262==", "AB-Qm/Zhc2+U&amp;2==",
+                            "AB%2DQm%2FZhc2%2bU%262%3D%3D", "AB-Qm&#47;Zhc2+U&#x26;2=="):
                 said = self.raised(Unavailable, self.respond, (503, f"data: over {written} quota".encode()), "openai:m")
                 self.assertIn("data: over *** quota", said, written)
 
@@ -613,7 +614,8 @@ class TroubleTest(ChatTest):
                 self.assertIn(said, self.raised(Unavailable, self.respond, body))
         for body in ({}, {"choices": []}, {"choices": 7}, {"choices": [{"message": {"content": "a"}}]},
                      openai(reason=None),
-                     openai(["parts"]), openai("", "error"), {"choices": [openai()["choices"][0] | {"error": {"code": 502}}]},
+                     openai(["parts"]), openai("", "error"),
+                     {"choices": [openai()["choices"][0] | {"error": {"code": 502}}]},
                      {"choices": [{"message": None, "finish_reason": "stop"}]}):
             self.assertIn("not whole", self.raised(Unavailable, self.respond, body, "openai:fake:1b"))
         self.assertEqual(self.respond(ollama(error=None)).output, ANSWER)

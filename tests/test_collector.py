@@ -358,7 +358,7 @@ class ServerTest(CollectorTest):
         os.unlink(self.log)
         with mock.patch.object(collector, "open_server", return_value=server), mock.patch.object(signal, "signal"), \
                 mock.patch.object(tempfile, "mkstemp", side_effect=OSError(errno.ENOSPC, "No space left on device")):
-            self.assertRaisesRegex(RunError, "its rows cannot be saved: No space left", collector.main, ["--log", self.log])
+            self.assertRaisesRegex(RunError, "its rows cannot be saved: No space", collector.main, ["--log", self.log])
 
     def test_no_row_is_taken_where_none_can_be_saved(self):
         self.start()

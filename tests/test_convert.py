@@ -32,7 +32,8 @@ from core import trials
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.path.join(HERE, "tests", "data", "convert")
 GEN = sorted(glob.glob(os.path.join(glob.escape(DATA), "org__*", "samples_toy_gen_*.jsonl")))
-ONCE = "give each log once, number the runs of one system with --run N, and name those of two systems: NAME=FILE"
+ONCE = ("give each log once, number the runs of one system with --run N, and name those of two systems: NAME=FILE, "
+        "but not a file that holds both")
 CSV = ["--case", "task", "--trial", "run", "--config-column", "model", "--score", "correct"]
 NO_NUMBER = "is no number; correct it, or give --map WORD=NUMBER"
 NO_TAGS = ("note: fields that make no slices, for their values exceed 200 characters, differ within a case, or hardly "
@@ -353,6 +354,7 @@ class InspectTest(ConvertTest):
         row = json.loads(out)
         self.assertEqual((row["score"], row["error"], row.get("tags")), (None, "b" * 200, None))
         self.assertIn(f"{NO_TAGS}long, ratio, short\n", err)
+        self.assertIn("failed, and scored by Inspect all the same: unscored here (trials: 1)", err)
 
     def test_cost_and_time_come_from_usage(self):
         sample = {"id": 1, "epoch": 1, "scores": {"s": {"value": 1}}, "working_time": 2.5, "total_time": 9,
@@ -456,8 +458,7 @@ class InspectTest(ConvertTest):
             with open(paths[-1], "w") as file:
                 file.write(json.dumps({"doc_id": 0, "doc": {"q": "x"}, "target": target, "acc": 1.0, "filter": "none",
                                        "resps": [["x"]], "filtered_resps": ["x"]}) + "\n")
-        self.refused("two.jsonl:1: this trial of 'm' is also in one.jsonl:1; give each log once, number the runs of "
-                     "one system with --run N, and name those of two systems: NAME=FILE",
+        self.refused(f"two.jsonl:1: this trial of 'm' is also in one.jsonl:1; {ONCE}",
                      "lm-eval", *paths, "--config", "m", "--metric", "acc")
 
     def test_cases_of_two_tasks_are_kept_apart(self):
@@ -883,16 +884,65 @@ class CsvTest(ConvertTest):
             self.assertEqual([(row["task_id"], row["score"]) for row in rows], [("a", 0.5), ("b", 0.25)])
         self.refused("r.json:1: no column 'x'; there are: id, r",
                      "table", "m=" + self.file("r.json", text), "--case", "id", "--score", "x")
-        by_input = ["--input", "q", "--score", "s"]
-        path = self.file("q.json", '[{"q": "x", "s": 1, "t": 1}, {"q": "x", "s": 0, "t": 2}]')
-        self.assertEqual(len({row["task_id"] for row in self.rows("table", f"m={path}", *by_input)}), 2)
-        rows = self.rows("table", f"m={path}", *by_input, "--trial", "t")
-        self.assertEqual((len({row["task_id"] for row in rows}), [row["seed"] for row in rows]), (1, [1, 2]))
+
+    def test_rows_of_one_case_are_its_trials(self):
+        path = self.file("q.json", [{"q": q, "s": s, "t": s, "id": q * 2, "m": m}
+                                    for m in "ab" for q, s in (("x", 1), ("y", 1), ("x", 0))])
+        for more, seeds in (([], [1, 1, 2] * 2), (["--trial", "t"], [1, 1, 0] * 2),
+                            (["--run", "3"], [3, 3, "3.2"] * 2)):
+            for named in (["--input", "q"], ["--case", "id"]):
+                status, out, err = run("table", path, "--config-column", "m", *named, "--score", "s", *more)
+                rows = [json.loads(line) for line in out.splitlines()]
+                self.assertEqual((status, len({row["task_id"] for row in rows}), [row["seed"] for row in rows]),
+                                 (0, 2, seeds))
+                self.assertEqual("counted as further trials of it (trials: 2)" in err, "--trial" not in more)
+
+    def test_what_says_that_there_was_no_error_is_none(self):
+        for text, failed in (('"error": NaN', False), ('"error": " "', False), ('"error": false', False),
+                             ('"error": null', False), ('"x": 1', False), ('"error": "boom"', True)):
+            path = self.file("e.json", f'[{{"id": "a", "s": 1, {text}}}, {{"id": "b", "s": 0, "error": "late"}}]')
+            rows = self.rows("table", f"m={path}", "--case", "id", "--score", "s", "--error", "error")
+            self.assertEqual((rows[0]["score"], rows[1]["score"]), (None if failed else 1, None), text)
+        for cell, failed in ((" ", False), ("False", False), ("false", False), ("", False), ("boom", True)):
+            rows = self.rows("table", "m=" + self.csv(f"id,s,error\na,1,{cell}\n"), "--case", "id", "--score", "s",
+                             "--error", "error")
+            self.assertEqual(rows[0]["score"], None if failed else 1, cell)
+
+    def test_rows_that_none_is_of_are_refused(self):
+        path = self.file("w.json", [{"id": "a", "s": 1, "root": True}])
+        self.refused("w.json: no row has root=True; correct the column or its value, as JSON writes it", "table",
+                     f"m={path}", "--case", "id", "--score", "s", "--where", "root=True")
+
+    def test_a_score_that_is_nan_is_none(self):
+        path = self.file("n.json", '[{"id": "a", "s": NaN}, {"id": "b", "s": 1}]')
+        self.assertEqual([row["score"] for row in self.rows("table", f"m={path}", "--case", "id", "--score", "s")],
+                         [None, 1])
+
+    def test_a_row_that_failed_may_lack_the_score_where_its_error_is_named(self):
+        rows = '[{"id": "a", "s": 1}, {"id": "b", "error": "boom"}]'
+        argv = ["table", "m=" + self.file("f.json", rows), "--case", "id", "--score", "s"]
+        self.refused("f.json: item 2: no column 's'; there are: id, error; name the column that says why with --error",
+                     *argv)
+        self.assertEqual([row["score"] for row in self.rows(*argv, "--error", "error")], [1, None])
+
+    def test_a_delimiter_within_quotes_is_none(self):
+        path = self.csv('"question, long, very";"score";id\n"a, b";1;x\n')
+        rows = self.rows("table", f"m={path}", "--case", "id", "--score", "score", "--input", "question, long, very")
+        self.assertEqual([(row["task_id"], row["input"]) for row in rows], [("x", "a, b")])
+
+    def test_promptfoos_table_is_named_with_what_reads_it(self):
+        path = self.csv("q,Output,Status,Score,Named Scores,Grader Reason,Comment\nboom,,ERROR,0.00,,,\n")
+        for verb, more, wanted in (("table", ["--case", "q", "--score", "Score"], "a table"),
+                                   ("promptfoo", [], "an output file of promptfoo")):
+            self.refused(f"t.csv is promptfoo's CSV, in which an error is a score of 0, not {wanted}; write it again "
+                         "with promptfoo's --output results.json, and give that to convert.py promptfoo",
+                         verb, f"m={path}", *more)
 
     def test_a_column_explains_the_score(self):
         rows = self.rows("table", f"m={data('../recipes/deepeval.json')}", "--rows", "testCases", "--input", "input",
-                         "--score", "metricsData.0.score", "--explanation", "metricsData.0.reason")
-        self.assertEqual([row["explanation"] for row in rows], ["It lacks a detail.", "No link."])
+                         "--score", "metricsData.0.score", "--explanation", "metricsData.0.reason", "--error",
+                         "metricsData.0.error")
+        self.assertEqual([row.get("explanation") for row in rows], ["It lacks a detail.", "No link.", None])
 
     def test_lists_of_names_are_rows_of_one_score(self):
         path = self.file("r.json", {"resolved_ids": ["a", "b"], "unresolved_ids": ["c"], "error_ids": []})
@@ -1032,10 +1082,11 @@ class RecipeTest(ConvertTest):
             "swe-bench-report.json": [("shop__cart-101", 1)],
             "tau-bench.json": [(0, 1), (0, 0), (1, None), (1, 1)],
             "openai-evals.jsonl": [("capitals.dev.0", 1), ("capitals.dev.1", 0)],
-            "deepeval.json": [("How do I return a shirt? c03bf9bb3b2d", 0.8), ("Where is my order? 2bcaefe7e7ae", 0.1)],
+            "deepeval.json": [("How do I return a shirt? c03bf9bb3b2d", 0.8), ("Where is my order? 2bcaefe7e7ae", 0.1),
+                              ("Can I pay later? 974d7b6af0de", None)],
             "mlflow.json": [("What is a run? 862819b08005", 1), ("What is a tag? c8a0fe756c17", 0)],
             "export-a.csv": [("e1", 1), ("e2", 0), ("e3", None), ("e1", 1), ("e2", 1), ("e3", 1)],
-            "braintrust.jsonl": [("2+2 df21e51a40ba", 1), ("3*3 bd79e1e743cc", 0.6)],
+            "braintrust.jsonl": [("2+2 df21e51a40ba", 1), ("3*3 bd79e1e743cc", 0.6), ("7-5 89bcf6e16acd", None)],
             "wide.csv old_score": [("q1", 1), ("q2", 0), ("q3", 1), ("q4", 0)],
             "wide.csv new_score": [("q1", 1), ("q2", 1), ("q3", 1), ("q4", 0)]}
         commands = {}

@@ -356,7 +356,8 @@ class ServerTest(CollectorTest):
         server = mock.MagicMock(log=log, server_address=("127.0.0.1", 1))
         server.serve_forever.side_effect = KeyboardInterrupt
         os.unlink(self.log)
-        with mock.patch.object(collector, "open_server", return_value=server), mock.patch.object(signal, "signal"), \
+        with mock.patch.multiple(collector, open_server=mock.Mock(return_value=server), print_stderr=mock.DEFAULT), \
+                mock.patch.object(signal, "signal"), \
                 mock.patch.object(tempfile, "mkstemp", side_effect=OSError(errno.ENOSPC, "No space left on device")):
             self.assertRaisesRegex(RunError, "its rows cannot be saved: No space", collector.main, ["--log", self.log])
 

@@ -37,9 +37,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from core.files import (
-    LIST, LOG_START, NULL, STAGES, STRICT, TABLE, TEXT, TOOL_VERSION, WHOLE, CaseError, RunError, add_verb,
-    check_fields, check_outputs, command_parser, decode, expect, json_line, line_of, parse_json, read_bytes, refusal,
-    run_command, stream_of, write,
+    LOG_START, STAGES, STRICT, TOOL_VERSION, CaseError, RunError, add_verb, check_fields, check_outputs, command_parser,
+    decode, expect, json_line, line_of, parse_json, read_bytes, refusal, run_command, stream_of, write,
 )
 from core.kinds import HEAD, describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS, SPLITS as SPLITS, trial_seed as trial_seed
@@ -58,14 +57,14 @@ SYSTEM_FIELDS = ("name", "version", "mode", "model", "prompt", "tools", "index")
 NAMED_FIELD = re.compile(r"(?<![\w}])\{([A-Za-z_]\w*)\}")  # as a prompt names a field; \boxed{x} is LaTeX
 REJECTED = {"rejected": True}  # what a case expects whose input must be refused
 
-CASE = {"split": TEXT, "input": TABLE, "expected": TABLE, "tags": TABLE}
+CASE = {"split": str, "input": dict, "expected": dict, "tags": dict}
 MANIFEST_FIELDS = (
     "record_version", "tool_version", "case_set", "task", "graders", "splits", "trials", "system", "settings", "server",
     "log", "shards", "extended", "task_changed", "cases_changed", "cases_left_out", "seeds", "workers", "started_at",
     "python", "platform",
 )
-MANIFEST = RUN | {"graders": TABLE, "log": (TABLE, NULL), "shards": (LIST, NULL)}
-ROW = TRIAL | {"split": TEXT, "seed": (WHOLE, NULL), "verdict": TEXT, "graders": TABLE}
+MANIFEST = RUN | {"graders": dict, "log": dict | None, "shards": list | None}
+ROW = TRIAL | {"split": str, "seed": int | None, "verdict": str, "graders": dict}
 
 Record = dict[str, Any]  # a run record: its manifest, its summary, and its results, a row a trial
 
@@ -135,7 +134,7 @@ def load_cases(path: str) -> CaseSet:
     """Return the case set of a file; raise CaseError where it is not sound, RunError where it cannot be read."""
     data = read_bytes(path)
     value = expect("a case set", data, path, "give the cases-*.json file with --cases", CaseError)
-    check_fields(value, {"name": TEXT, "version": TEXT, "cases": LIST}, path, CaseError)
+    check_fields(value, {"name": str, "version": str, "cases": list}, path, CaseError)
     cases = tuple(_case(item, f"{path}: case {number}") for number, item in enumerate(value["cases"], start=1))
     if not cases:
         raise CaseError(f"{path}: no cases; add at least one")
@@ -146,10 +145,10 @@ def load_cases(path: str) -> CaseSet:
 
 
 def _case(item: Any, where: str) -> Case:
-    check_fields(item, {"id": TEXT}, where, CaseError)
+    check_fields(item, {"id": str}, where, CaseError)
     where = f"{where} ({item['id']!r})"
     check_fields(item, CASE, where, CaseError)
-    check_fields(item["tags"], dict.fromkeys(item["tags"], TEXT), f"{where}: tags", CaseError)
+    check_fields(item["tags"], dict.fromkeys(item["tags"], str), f"{where}: tags", CaseError)
     if not item["id"].strip():
         raise CaseError(f"{where}: the id is blank; give each case a name")
     try:
@@ -496,7 +495,7 @@ def read_run(text: str, case_set: CaseSet, cases: str, recorded_with: CaseSet | 
     if len(paths) > 1 or os.path.isfile(text) and read_bytes(text, len(LOG_START)) == LOG_START:
         return replay_logs(paths, case_set, cases, recorded_with=recorded_with)
     record = open_record(text)
-    check_fields(record, {"manifest": TABLE}, text)
+    check_fields(record, {"manifest": dict}, text)
     if recorded_with and record["manifest"].get("cases_changed") != recorded_with.sha256:
         raise RunError(f"{text} is a run record, and was not graded again; give its log in its place")
     return record
@@ -579,7 +578,7 @@ def check_record(record: Record, where: str, case_set: CaseSet) -> None:
 
 def check_manifest(record: Record, where: str, case_set: CaseSet) -> Header:
     """Return the manifest of a record; raise RunError where it is not whole, or of another case set."""
-    check_fields(record, {"manifest": TABLE}, where)
+    check_fields(record, {"manifest": dict}, where)
     manifest: Header = record["manifest"]
     if manifest.get("record_version") != RECORD_VERSION:
         raise RunError(f"{where}: record_version {manifest.get('record_version')!r}; this version reads "

@@ -28,7 +28,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 from core import kinds
 
@@ -447,14 +447,13 @@ class Timed(io.RawIOBase):
 # === Fields ===
 
 
-TEXT, WHOLE, TABLE, LIST, NULL = str, int, dict, list, type(None)
-_WORDS = {TEXT: "text", WHOLE: "a whole number", float: "a number", TABLE: "an object", LIST: "a list", NULL: "null"}
+_WORDS = {str: "text", int: "a whole number", float: "a number", dict: "an object", list: "a list", type(None): "null"}
 
 
 def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[Exception] = RunError) -> None:
     """Raise error unless value is an object with these fields, each of the kind named beside it, or with its fields.
 
-    A field of several kinds, a tuple, may be missing where one of them is NULL.
+    A kind is a type of Python's, or a union of types; a field may be missing where None is one of them.
     """
     if not isinstance(value, dict):
         raise error(f"{where}: not an object; correct the file")
@@ -462,9 +461,9 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
         item = value.get(field)
         if type(item) is wanted:  # most are, and are passed over soonest
             continue
-        accepted = TABLE if isinstance(wanted, dict) else wanted
+        accepted = dict if isinstance(wanted, dict) else wanted
         if isinstance(item, bool) or not isinstance(item, accepted):
-            words = " or ".join(_WORDS[kind] for kind in (accepted if isinstance(accepted, tuple) else (accepted,)))
+            words = " or ".join(_WORDS[kind] for kind in get_args(accepted) or (accepted,))
             reason = f"is {item!r:.60}, not {words}" if field in value else "is missing"
             raise error(f"{where}: {field} {reason}; correct the file")
         if isinstance(wanted, dict):
@@ -638,8 +637,8 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, what: str, example: str, **settings: Any):
         if example:
             example = f"\n\nexample:\n    {' '.join(example.split())}"
-        super().__init__(description=textwrap.fill(what, 79) + example, **settings, formatter_class=lambda prog:
-                         argparse.RawDescriptionHelpFormatter(prog, max_help_position=28))
+        super().__init__(description=textwrap.fill(what, 79) + example, allow_abbrev=False, **settings,
+                         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=28))
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         if message:

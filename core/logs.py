@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any
 
-from core.files import LIST, NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, expect, parse_json, read_bytes
+from core.files import RunError, check_fields, decode, expect, parse_json, read_bytes
 
 LOG_VERSION = "1"
 SPLITS = ("dev", "heldout")
@@ -22,13 +22,13 @@ SEED_RULES = ("by-trial", "per-case")  # the first one holds where a log or reco
 # Where and when a run was made, not what was measured: only these may differ in a fresh record.
 RUN_DESCRIPTION_FIELDS = ("tool_version", "started_at", "python", "platform")
 
-NAMED = {"name": TEXT, "sha256": TEXT}
-NAMED_SYSTEM = {"name": TEXT, "version": TEXT, "mode": TEXT}
-RUN = {"case_set": NAMED, "task": NAMED, "splits": LIST, "trials": WHOLE, "system": NAMED_SYSTEM,
-       "workers": (WHOLE, NULL), "extended": (LIST, NULL), "seeds": (TEXT, NULL)}
-HEADER = RUN | {"tool_version": TEXT, "started_at": TEXT, "python": TEXT, "platform": TEXT}
-TRIAL = {"case_id": TEXT, "trial": WHOLE, "seed": WHOLE, "metadata": TABLE, "at": (TEXT, NULL),
-         "elapsed_s": (WHOLE, float, NULL)}
+NAMED = {"name": str, "sha256": str}
+NAMED_SYSTEM = {"name": str, "version": str, "mode": str}
+RUN = {"case_set": NAMED, "task": NAMED, "splits": list, "trials": int, "system": NAMED_SYSTEM,
+       "workers": int | None, "extended": list | None, "seeds": str | None}
+HEADER = RUN | {"tool_version": str, "started_at": str, "python": str, "platform": str}
+TRIAL = {"case_id": str, "trial": int, "seed": int, "metadata": dict, "at": str | None,
+         "elapsed_s": int | float | None}
 ADVICE = {"case_set.sha256": "give the case set as it was; one with corrected expectations grades logs again, not "
                              "records, where --recorded-with names the old one",
           "seeds": "give the same --seeds", "system.prompt": "give the prompt as it was, or record into another log",
@@ -92,7 +92,7 @@ def check_trial(row: Row, fields: dict[str, Any], header: Header, earlier: Conta
     if ("output" in row) == ("error" in row):
         raise RunError(f"{where}: a trial has either an output or an error; correct the file")
     if "error" in row:
-        check_fields(row["error"], {"type": TEXT, "message": TEXT}, f"{where}: error")
+        check_fields(row["error"], {"type": str, "message": str}, f"{where}: error")
     case_id, trial = row["case_id"], row["trial"]
     seed = trial_seed(trial, case_id, header.get("seeds"))
     if row.get("seed") not in (seed, None):
@@ -152,7 +152,7 @@ def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
     """Add a line that is no trial to a log; sha256 is that of all bytes before it."""
     kind = value.get("type") if isinstance(value, dict) else None
     if kind == "extended" and log.end:
-        check_fields(value, {"trials": WHOLE}, where)
+        check_fields(value, {"trials": int}, where)
         if value["trials"] <= log.header["trials"]:
             raise RunError(f"{where}: extended from {log.header['trials']} trials to {value['trials']}; {CHANGED}")
         extended = log.header.get("extended") or []

@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from core.files import MOST_BYTES, NULL, TABLE, TEXT, WHOLE, RunError, check_fields, decode, parse_json, text_of
+from core.files import MOST_BYTES, RunError, check_fields, decode, parse_json, text_of
 from core.texts import LENIENT, Json, head
 from core.trials import kept_text
 from importers.rows import (
@@ -31,7 +31,7 @@ VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 # What inspect_ai.scorer.value_to_float makes of text; what it cannot read counts 0 there, and is not scored here.
 WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "no": 0}
 HELD: dict[type, str] = {str: "text", list: "lists", dict: "objects"}  # what a score may hold that is no number
-NEEDED = {"id": (TEXT, WHOLE), "epoch": WHOLE, "scores": (TABLE, NULL), "metadata": (TABLE, NULL)}  # of a sample
+NEEDED = {"id": str | int, "epoch": int, "scores": dict | None, "metadata": dict | None}  # of a sample
 SAMPLE_FILE = re.compile(r"samples/(.*)_epoch_(\d{1,9})\.json", re.DOTALL)  # sample and epoch
 MOST_HELD = 2**28  # of one member of a zip
 ZSTANDARD = 93  # a zip's number for the compression that newer versions of Inspect use
@@ -46,7 +46,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     entries = read_entries(path)
     header = next(entries)[1]
     where = versioned(path, header.get("version"), VERSIONS, rows)
-    check_fields(header, {"eval": {"model": TEXT, "task": TEXT}}, where)
+    check_fields(header, {"eval": {"model": str, "task": str}}, where)
     log = EvalLog(where, header, args, rows)
     for place, sample in entries:
         yield log.sample(sample, f"{log.where}: {place}")
@@ -198,7 +198,7 @@ def read_entries(path: str) -> Iterator[tuple[str, Any]]:
         zipped = path.endswith(".eval") or head(file).startswith(b"PK")
         entries = zip_entries(path, file.buffer) if zipped else json_entries(Json(file, path))
         header = next(entries)[1]
-        check_fields(header, {"eval": TABLE}, path)
+        check_fields(header, {"eval": dict}, path)
         yield path, header
         yield from entries
 

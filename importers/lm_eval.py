@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from core.files import WHOLE, check_fields
+from core.files import check_fields
 from core.texts import Json
 from core.trials import listed
 from importers.rows import Rows, Sample, choose, items, opened_log, table
@@ -38,7 +38,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     filters = set[str]()
     with opened_log(path, WHAT, "samples of lm-eval") as (file, _):
         for where, row in read_json(Json(file, path), {}):
-            check_fields(row, {"doc_id": WHOLE}, where)
+            check_fields(row, {"doc_id": int}, where)
             name = str(row.get("filter", "none"))
             filters.add(name)
             if args.filter in (None, name):  # of several without a choice, choose() refuses them all

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from core.files import TABLE, WHOLE, RunError, check_fields
+from core.files import RunError, check_fields
 from core.texts import Json
 from importers.rows import Rows, Sample, choose, digest, items, label, opened_log, pick, table, total, versioned
 
@@ -24,7 +24,7 @@ KIND = "an output file of promptfoo"
 INSIDE = [("results", "results"), ("runtimeOptions", "repeat")]  # what is read piece by piece
 VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and prompts
 ERROR = 2  # `failureReason`: 0 none, 1 an assertion failed, 2 an error
-NEEDED = {"testIdx": WHOLE, "promptIdx": WHOLE, "testCase": TABLE, "prompt": TABLE, "provider": TABLE}
+NEEDED = {"testIdx": int, "promptIdx": int, "testCase": dict, "prompt": dict, "provider": dict}
 CONTENT = ("vars", "assert", "threshold", "description", "metadata")  # of a test
 
 

@@ -354,7 +354,7 @@ class BadArgumentTest(FolderTest):
 
     def test_usage_exits_2(self):
         for argv in ((), ("run",), ("replay", "--cases", "x", "--out", "y"), self.run_rules("--trials", "many"),
-                     self.run_rules("--split", "test"), ("sum", "x")):
+                     self.run_rules("--split", "test"), ("sum", "x"), [*self.replay(), "--task"]):
             self.assertEqual(self.command(*argv)[0], 2, argv)
 
     def test_an_output_folder_that_does_not_exist(self):

@@ -341,7 +341,7 @@ def noise_floor(baseline: Scores, diffs: Differences, limits: Limits, score_rang
     Two whole runs differ about 1 / sqrt(2) as much as halves. Figures that cannot be had are None, with the reason.
     diffs holds the source group of each case.
 
-    >>> found = noise_floor([[0, 1], [1, 1], [1, 1]], Differences([], [], 1, [], 1, [0, 1, 2], 3), Limits(), (0, 1), 1)
+    >>> found = noise_floor([[0, 1], [1, 1], [1, 1]], Differences([], [], 1, [0, 1, 2], 3), Limits(), (0, 1), 1)
     >>> found["splits"], found["largest_difference"], found["gate_tripped_share"], found["reason"]
     (1, Fraction(1, 3), None, 'groups: 3, too few for an interval to try a gate on')
     """

@@ -8,7 +8,7 @@
 Numbers in, a dict out for each key that `comparison.json` holds beside its intervals: exact or full floats, figures.py
 rounds. Reads, writes and prints nothing. Shapes throughout: the difference of case i (candidate minus baseline) is
 numerators[i] / unit; `groups` is (cases, sum of numerators) of each source; without sources each case is its own group.
-The shares of both sides are whole numbers too, over one `grid`.
+The shares of both sides are whole numbers over the same unit.
 """
 
 import bisect
@@ -17,7 +17,7 @@ import itertools
 import math
 import operator
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -54,12 +54,13 @@ def number_text(value: Number, sign: str = "") -> str:
     return f"{number:{sign}.4g}" if number else "0"
 
 
-def whole_numbers(values: Sequence[int | Fraction]) -> tuple[list[int], int]:
+def whole_numbers(values: Iterable[int | Fraction]) -> tuple[list[int], int]:
     """Return values as whole numbers of one unit: each value is its number / unit.
 
     >>> whole_numbers([Fraction(1, 2), 2, Fraction(2, 3)])
     ([3, 12, 4], 6)
     """
+    values = list(values)
     unit = math.lcm(*{value.denominator for value in values})
     return [value.numerator * (unit // value.denominator) for value in values], unit
 
@@ -113,13 +114,16 @@ class Limits(NamedTuple):
 class Differences(NamedTuple):
     """Shares and difference of each case, as whole numbers, and the source group it belongs to."""
 
-    baseline: list[int]  # the share of case i is baseline[i] / grid
+    baseline: list[int]  # the share of case i is baseline[i] / unit
     candidate: list[int]
-    grid: int
-    numerators: list[int]  # the difference of case i is numerators[i] / unit, on the coarsest grid that holds them
     unit: int
     group_of: list[int]  # of each case the number of its group
     all_groups: int  # how many there are, also those that have no case here
+
+    @property
+    def numerators(self) -> list[int]:
+        """The difference of case i is numerators[i] / unit."""
+        return list(map(operator.sub, self.candidate, self.baseline))
 
     def sums(self, values: Sequence[int]) -> list[int]:
         """Return the sum of values, one a case, over each of all groups, by its number."""
@@ -139,18 +143,14 @@ class Differences(NamedTuple):
 
     def means(self) -> Figures:
         """Return the mean shares over all cases, and their difference."""
-        n = len(self.numerators)
-        return {"baseline": Fraction(sum(self.baseline), n * self.grid),
-                "candidate": Fraction(sum(self.candidate), n * self.grid),
-                "difference": Fraction(sum(self.numerators), n * self.unit)}
+        baseline, candidate = (Fraction(sum(side), len(side) * self.unit) for side in (self.baseline, self.candidate))
+        return {"baseline": baseline, "candidate": candidate, "difference": candidate - baseline}
 
     def of(self, cases: Sequence[int]) -> "Differences":
         """Return those of some cases."""
-        baseline, candidate, numerators, group_of = (
-            [values[i] for i in cases] for values in (self.baseline, self.candidate, self.numerators, self.group_of))
-        step = math.gcd(self.unit, *numerators)
-        return self._replace(baseline=baseline, candidate=candidate, numerators=[k // step for k in numerators],
-                             unit=self.unit // step, group_of=group_of)
+        baseline, candidate, group_of = (
+            [values[i] for i in cases] for values in (self.baseline, self.candidate, self.group_of))
+        return self._replace(baseline=baseline, candidate=candidate, group_of=group_of)
 
 
 class Evidence(NamedTuple):
@@ -389,7 +389,7 @@ def _t_share(angle: float, df: int) -> float:
 
 def detectable_errors(alpha: Number, groups: int) -> float:
     """Return how many standard errors a difference lies from a limit that so many groups tell it from with POWER."""
-    return sum(t_quantile(float(share), groups - 1) for share in (1 - alpha, POWER))
+    return sum(t_quantile(min(float(share), 1 - 2 ** -53), groups - 1) for share in (1 - alpha, POWER))  # below 1
 
 
 def t_interval(groups: list[tuple[int, Fraction]]) -> tuple[Number, Number]:
@@ -414,7 +414,7 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Figures:
     if for_safety and not holds(safety, seen, limits):     # the normal approximation may ask for too few
         for_safety = max(for_safety, groups + 1)
     figures = {"groups_needed": None, "sources_needed": for_safety and max(for_safety, limits.sources)}
-    for claim in CLAIMS if limits.margin else CLAIMS[:2]:
+    for claim in [claim for claim in CLAIMS if limits.margin or claim not in SAFETY]:
         demands = _demands(claim, limits)
         gap = min(sign * difference - limit for sign, limit, _ in demands)
         if gap > 0:                                        # endless sources have this verdict
@@ -536,12 +536,12 @@ def _plan(target: Number, reason: str | None, ways: dict[str, _Way]) -> Figures:
 def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tuple[Figures, dict[str, _Way]]:
     """Return "variance", and the ways to lessen that of the mean difference: none where there is no spread."""
     groups, of_sources = diffs.groups(), Fraction(0)           # the part of the variance that sources make
-    n, number = len(diffs.numerators), len(groups)
+    numerators, n, number = diffs.numerators, len(diffs.group_of), len(groups)
     variance: Figures = dict.fromkeys(("between_sources", "between_cases", "sampling", "standard_error_case",
                                        "standard_error_source", "design_effect", "reason"))
     if n < 2:
         return variance | {"reason": "one case shows no spread between cases"}, {}
-    whole = by_case = cluster_variance([(1, k) for k in diffs.numerators], diffs.unit)
+    whole = by_case = cluster_variance([(1, k) for k in numerators], diffs.unit)
     variance["standard_error_case"] = math.sqrt(by_case)
     if has_sources and number < 2:
         return variance | {"reason": "one source shows no spread between sources"}, {}
@@ -569,7 +569,7 @@ def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tu
     else:
         reasons.append("one trial a case: the sampling part is not known")
     ways["source_groups" if has_sources else "cases"] = _Way(number, MIN_GROUPS, float(whole), 0.0)
-    if len(set(diffs.numerators)) == 1:
+    if len(set(numerators)) == 1:
         reasons.append("all equal: no spread to plan from")
         ways = {}
     return variance | {"reason": "; ".join(reasons) or None}, ways
@@ -577,11 +577,11 @@ def _variance(diffs: Differences, trials: list[Scores], has_sources: bool) -> tu
 
 def _between_and_within(groups: Groups, diffs: Differences) -> tuple[Fraction, Fraction]:
     """Return the variance between sources, and that of cases within a source."""
-    n, number = len(diffs.numerators), len(groups)
+    numerators, n, number = diffs.numerators, len(diffs.group_of), len(groups)
     explained = sum((Fraction(total ** 2, cases) for cases, total in groups), Fraction(0))
     weight = Fraction(sum(cases ** 2 for cases, _ in groups), n)
-    within = (sum(k * k for k in diffs.numerators) - explained) / ((n - number) * diffs.unit ** 2)
-    between = (explained - Fraction(sum(diffs.numerators) ** 2, n)) / ((number - 1) * diffs.unit ** 2)
+    within = (sum(k * k for k in numerators) - explained) / ((n - number) * diffs.unit ** 2)
+    between = (explained - Fraction(sum(numerators) ** 2, n)) / ((number - 1) * diffs.unit ** 2)
     return max(Fraction(0), (between - within) * (number - 1) / (n - weight)), within
 
 

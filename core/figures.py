@@ -50,10 +50,8 @@ def differences(scores: Sequence[Scores], group_of: list[int]) -> Differences:
     """
     share = functools.cache(lambda scores: Fraction(sum(scores)) / len(scores))  # of thousands most score alike
     shares = [[share(tuple(case)) for case in side] for side in scores]
-    grid = math.lcm(*{share.denominator for side in shares for share in side})
-    baseline, candidate = ([share.numerator * (grid // share.denominator) for share in side] for side in shares)
-    changes, cases = list(map(operator.sub, candidate, baseline)), range(len(group_of))
-    return Differences(baseline, candidate, grid, changes, grid, group_of, max(group_of) + 1).of(cases)
+    both, unit = decide.whole_numbers(itertools.chain(*shares))
+    return Differences(both[:len(group_of)], both[len(group_of):], unit, group_of, max(group_of) + 1)
 
 
 class Data:
@@ -113,7 +111,7 @@ def overall_figures(data: Data, stream: IndexStream | None) -> Figures:
     overall = case_figures(diffs, stream)
     trial_level = None  # as if every trial were independent, for contrast only
     if not data.unpaired:
-        trial_level = drawn_interval(*decide.whole_numbers([*itertools.chain(*data.sampled[0])]), stream)
+        trial_level = drawn_interval(*decide.whole_numbers(itertools.chain(*data.sampled[0])), stream)
     by_source = intervals.source_interval(diffs.groups(), diffs.unit)
     return overall | {
         "trial_level_interval_95": trial_level and trial_level.interval,
@@ -169,10 +167,11 @@ def trial_pairs(data: Data) -> Figures:
 def case_rows(data: Data) -> list[Figures]:
     """Return what each case that differs scores."""
     diffs, passes = data.differences, data.passes
-    return [{"case_id": case.id, "baseline": diffs.baseline[i] / diffs.grid,
-             "candidate": diffs.candidate[i] / diffs.grid, "source": case.source,
-             "difference": diffs.numerators[i] / diffs.unit, "by_chance": passes and chance.by_chance(*passes[i])}
-            for i, case in enumerate(data.pair.cases) if diffs.numerators[i]]
+    return [{"case_id": case.id, "baseline": before / diffs.unit, "candidate": after / diffs.unit,
+             "source": case.source, "difference": (after - before) / diffs.unit,
+             "by_chance": passes and chance.by_chance(*passes[i])}
+            for i, (case, before, after) in enumerate(
+                zip(data.pair.cases, diffs.baseline, diffs.candidate, strict=True)) if before != after]
 
 
 def source_rows(data: Data) -> list[Figures] | None:
@@ -235,7 +234,7 @@ def decided(data: Data) -> Figures:
 def evidence(diffs: Differences, score_range: tuple[trials.Score, trials.Score]) -> Evidence:
     """Return the differences by source, with what the baseline's best source has and its worst one lacks."""
     before, after = diffs.sums(diffs.baseline), diffs.sums(diffs.candidate)
-    return decide.evidence_of(diffs.sizes(), before, after, diffs.grid, score_range)
+    return decide.evidence_of(diffs.sizes(), before, after, diffs.unit, score_range)
 
 
 # === The comparison ===

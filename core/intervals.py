@@ -487,8 +487,9 @@ def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) 
     (Fraction(0, 1), Fraction(1, 2))
     """
     tail, means = _tail(level), _resampled(tuple([(1, k) for k in numerators]))
+    coarsest = unit // math.gcd(unit, *numerators)
     return Interval((means.quantile(tail) / unit, means.quantile(1 - tail) / unit),
-                    f"{'exact' if means.exact else 'numerical'}, grid of 1/{unit}", means.exact)
+                    f"{'exact' if means.exact else 'numerical'}, grid of 1/{coarsest}", means.exact)
 
 
 def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:

@@ -382,7 +382,7 @@ class TailTest(unittest.TestCase):
 
 
 def noise_floor(baseline, members, limits=decide.Limits(), score_range=(0, 1), seed=intervals.SEED):
-    diffs = decide.Differences([], [], 1, [], 1, members, max(members) + 1)
+    diffs = decide.Differences([], [], 1, members, max(members) + 1)
     return chance.noise_floor(baseline, diffs, limits, score_range, seed)
 
 

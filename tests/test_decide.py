@@ -248,6 +248,10 @@ class DecisionTest(unittest.TestCase):
         self.assertEqual(decide.decision(decide.Evidence(groups, 1), decide.Limits(), False)["unit"], "case")
         self.assertEqual(decide_on(groups)["unit"], "source")
 
+    def test_a_level_beyond_what_a_float_tells_from_1_has_a_quantile(self):
+        limits = decide.Limits(look=(1, 10), among=999_999)
+        self.assertLess(decide.detectable_errors(limits.alpha, 1100), 12)
+
     def test_more_sources_are_asked_for_than_there_are_and_than_any_claim_takes(self):
         found = decide_on([(1, 1)] * 4 + [(1, 0)] * 5, 1, gate="not-worse", margin=Fraction(1, 10))
         self.assertEqual((found["gate_met"], found["sources_needed"]), (False, 10))
@@ -345,11 +349,11 @@ class DecisionTest(unittest.TestCase):
         self.assertAlmostEqual(decide.t_quantile(0.975, 999), decide.t_quantile(0.975, 1000), places=5)
 
     def test_nothing_moved_leaves_five_percent(self):
-        found = decide.nothing_moved(decide.Differences([], [], 1, [0] * 44, 5, [i % 9 for i in range(44)], 9))
+        found = decide.nothing_moved(decide.Differences([0] * 44, [0] * 44, 5, [i % 9 for i in range(44)], 9))
         self.assertEqual(found["groups"], 9)
         self.assertAlmostEqual((1 - found["excluded_share"]) ** 9, 0.05, places=12)
         self.assertEqual(round(found["excluded_share"], 4), 0.2831)
-        self.assertIsNone(decide.nothing_moved(decide.Differences([], [], 1, [0, 1, -1], 5, [0, 0, 0], 1)))
+        self.assertIsNone(decide.nothing_moved(decide.Differences([0, 0, 1], [0, 1, 0], 5, [0, 0, 0], 1)))
 
 
 class WorldsTest(unittest.TestCase):
@@ -408,7 +412,7 @@ class PlanningTest(unittest.TestCase):
         trials = [baseline, candidate]
         if paired:
             trials = [[[y - x for x, y in zip(b, c)] for b, c in zip(baseline, candidate)]]
-        diffs = decide.Differences([], [], 1, ks, unit, members, max(members) + 1)
+        diffs = decide.Differences([0] * len(ks), ks, unit, members, max(members) + 1)
         return decide.planning(diffs, trials, has_sources, Fraction(1, 40), target)
 
     def test_airline_standard_errors_as_an_independent_program_found_them(self):

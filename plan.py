@@ -65,8 +65,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if margin is not None:
         numerator, grid = sd.as_integer_ratio()
         two = decide.Evidence([(1, numerator), (1, -numerator)], grid, Fraction(args.width))
-        rows.append((decide.sources_for_safety(two, 1, Fraction(margin), limits.alpha) or 0,
-                     f'"not worse" by more than {margin:g} where nothing changed, in about half of the repetitions'))
+        safe = decide.sources_for_safety(two, 1, Fraction(margin), limits.alpha)
+        if safe is None:
+            parser.error(f"--margin {margin:g} takes more than {decide.LARGEST_PLAN:,} sources; give a larger one")
+        rows.append((safe, f'"not worse" by more than {margin:g} where nothing changed, in about half of the '
+                     "repetitions"))
     print("sources  enough for")
     for count, what in rows:
         print(f"{max(count, limits.sources):7,}  {what}")

@@ -9,6 +9,7 @@ Reads the figures of a comparison and the trials they were computed from; writes
 import itertools
 import math
 import operator
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -188,9 +189,10 @@ def _nearly_alike(side: Side) -> list[list[int]]:
     [] if no two do, or if all do: then the system is steady. Looked at are cases with 3 to 50 trials, all of known
     output, where there are 10 of them.
     """
-    outputs = [[trial.output for trial in case] for case in side.trials if len(case) == len(side.trials[0])]
+    [(common, _)] = Counter(map(len, side.trials)).most_common(1)
+    outputs = [[trial.output for trial in case] for case in side.trials if len(case) == common]
     known = [case for case in outputs if None not in case]
-    if len(known) < FEW_CASES or not 3 <= len(known[0]) <= 50:
+    if len(known) < FEW_CASES or not 3 <= common <= 50:
         return []
     columns = dict(enumerate(zip(*known, strict=True)))
     groups = grouped(columns, any, lambda column, other: (

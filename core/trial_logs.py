@@ -302,15 +302,15 @@ def read_lines(data: bytes, path: str, broken: list[tuple[str, str]]) -> Iterato
 
     A line ends at a line feed and nowhere else; nothing is glued to a line that was cut. Of one list its elements come.
     """
+    encoding = json.detect_encoding(data)
+    if not encoding.startswith("utf-8") and (b'"\0' in data or b'\0"' in data):  # other NULs are a crash's padding
+        width = 2 if "16" in encoding else 4
+        data = decode(data[:len(data) // width * width], path).encode()
     if data[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         with contextlib.suppress(RunError):
             for number, value in enumerate(parse_json(decode(data, path), path), start=1):
                 yield f"{path}: item {number}", value
             return
-    encoding = json.detect_encoding(data)
-    if not encoding.startswith("utf-8") and (b'"\0' in data or b'\0"' in data):  # other NULs are a crash's padding
-        width = 2 if "16" in encoding else 4
-        data = decode(data[:len(data) // width * width], path).encode()
     for number, line in enumerate(io.BytesIO(data), start=1):
         if line.isspace():
             continue

@@ -211,8 +211,9 @@ def from_records(records: Iterable[Fields], case_set: harness.CaseSet, names: Se
 
 
 def _compared(case: harness.Case) -> ComparedCase:
-    tags = sorted((tag, value) for tag, value in case.tags.items() if tag != "source")
-    return ComparedCase(case.id, case.tags.get("source"), tuple(tags), case.input, case.expected)
+    tags = {tag: value.strip() for tag, value in case.tags.items() if value.strip()}  # a blank one says nothing
+    source = tags.pop("source", None)
+    return ComparedCase(case.id, source, tuple(sorted(tags.items())), case.input, case.expected)
 
 
 def _run(record: Fields, manifest: Fields, name: str, case_set: harness.CaseSet) -> _Run:

@@ -48,8 +48,10 @@ def options(option: Callable[..., Any]) -> None:
 
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
     measured = dict(pair.partition("=")[::2] for pair in args.measure)
-    if wrong := measured.keys() - set(MEASURES):
-        raise RunError(f"--measure {min(wrong)}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
+    if wrong := [name for name, column in measured.items() if name not in MEASURES or not column]:
+        raise RunError(f"--measure {wrong[0]}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
+    if args.where and "=" not in args.where:
+        raise RunError(f"--where {args.where}: give COLUMN=VALUE")
     if not args.id and not args.input:
         raise RunError(f"{path}: no column names the cases; choose one with --case or --input{what_else(path)}")
     optional = (args.input, args.output, args.explanation, args.error, *measured.values())

@@ -260,7 +260,7 @@ class FaultTest(Folder):
                     if cue == "refused":
                         server.reopen()
 
-                result = self.record("--timeout", "0.25" if cue == "timeout" else "10", wait=wait)
+                result = self.record("--timeout", "1" if cue == "timeout" else "10", wait=wait)
                 self.assertEqual((result.status, len(pauses)), (0, 1), result.err)
                 self.assertEqual(self.outputs(), expected)
                 retries = [row["metadata"].get("retries", 0) for row in self.rows()]

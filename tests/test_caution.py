@@ -152,6 +152,11 @@ class WarningsTest(unittest.TestCase):
         self.assertIn("give the same output in nearly every case (numbers 2, 3), so its 3 trials count as 2",
                       found[0]["message"])
         self.assertEqual(caution.warnings(quiet_comparison(), outputs(3), list(range(40))), [])
+        pair = outputs(1)  # the first case lacks a trial on both sides
+        sides = [side._replace(trials=[side.trials[0][:2], *side.trials[1:]]) for side in pair.sides]
+        lacking = pair._replace(baseline=sides[0], candidate=sides[1])
+        found = caution.warnings(quiet_comparison(), lacking, list(range(40)))
+        self.assertEqual([warning["code"] for warning in found], ["trials_alike"])
 
     def test_near_misses_do_not_warn(self):
         comparison = quiet_comparison()

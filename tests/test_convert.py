@@ -910,6 +910,10 @@ class CsvTest(ConvertTest):
 
     def test_rows_that_none_is_of_are_refused(self):
         path = self.file("w.json", [{"id": "a", "s": 1, "root": True}])
+        for option, said in (("--where=root", "--where root: give COLUMN=VALUE"),
+                             ("--measure=latency_s", "--measure latency_s: choose of cost_usd, latency_s, tokens, as "
+                              "in latency_s=COLUMN")):
+            self.refused(said, "table", f"m={path}", "--case", "id", "--score", "s", option)
         self.refused("w.json: no row has root=True; correct the column or its value, as JSON writes it", "table",
                      f"m={path}", "--case", "id", "--score", "s", "--where", "root=True")
 

@@ -55,7 +55,8 @@ class PlanTest(unittest.TestCase):
     def test_what_has_no_answer_is_bad_usage(self):
         for argv in (("--sd", "0", "--gap", "1"), ("--sd", "1", "--gap", "-1"), ("--sd", "nan", "--gap", "1"),
                      ("--sd", "1", "--gap", "0.0001"), ("--sd", "1", "--gap", "1", "--margin", "0"), ("--gap", "1"),
-                     ("--sd", "15", "--gap", "5", "--margin", "5")):
+                     ("--sd", "15", "--gap", "5", "--margin", "5"),
+                     ("--sd", "10", "--gap", "1", "--margin", "0.011", "--width", "100000")):
             with self.subTest(argv), contextlib.redirect_stderr(io.StringIO()):
                 with self.assertRaises(SystemExit) as stopped:
                     plan.main(argv)

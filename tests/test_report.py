@@ -869,6 +869,22 @@ class MarkdownTest(unittest.TestCase):
                      "1.0.0"):
             self.assertIn(need, text)
 
+    def test_lines_that_moved_were_doubled_or_ended_otherwise_are_told_of(self):
+        for before, after, lines in (("A\nB\nC", "B\nA\nC", ["+ B", "- B"]), ("A\nA\nB", "A\nB", ["- A"]),
+                                     ("A\n", "A", ["- "]), ("A", "A\nB", ["+ B"])):
+            self.assertCountEqual(wording.lines_of(wording.SideBySide("prompt", before, after), 9), ["prompt:", *lines])
+
+    def test_limit_is_kept_whatever_names_there_are(self):
+        comparison = sample()
+        comparison["cases"] = [row | {"case_id": f"{'@' * 600}{i}", "source": "@" * 600}
+                               for i in range(40) for row in comparison["cases"][:1]]
+        part = comparison["slices"]["language"]["en"]
+        comparison["slices"] = {"@" * 600: {f"{'@' * 600}{i}": part for i in range(40)}}
+        comparison["warnings"] = [{"code": "x", "message": "@" * 600, "advice": "@" * 600}] * 40
+        text = markdown_report(comparison)
+        self.assertLessEqual(len(text), MARKDOWN_LIMIT)
+        self.assertRegex(text, r"\nWhat does not fit into [^\n]*\n\n?<sub>Made by report.py</sub>\n\Z")
+
     def test_limit_is_kept_where_a_long_prompt_was_rewritten(self):
         prompts = ["\n".join(f'{{"text": "message {i} @{i}", "{key}": "billing"}}' for i in range(400))
                    for key in ("category", "label")]

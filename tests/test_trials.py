@@ -452,7 +452,8 @@ class BytesTest(LogTest):
         expected = self.read(self.plain.encode())
         rows = [json.loads(text) for text in self.plain.split("\n") if text]
         for data in (gzip.compress(self.plain.encode()), json.dumps(rows).encode(), json.dumps(rows, indent=2).encode(),
-                     b"\xef\xbb\xbf " + json.dumps(rows).encode(), gzip.compress(json.dumps(rows).encode())):
+                     b"\xef\xbb\xbf " + json.dumps(rows).encode(), gzip.compress(json.dumps(rows).encode()),
+                     json.dumps(rows).encode("utf-16"), json.dumps(rows).encode("utf-32-le")):
             pair = self.read(data)
             self.assertEqual((pair[0], pair.baseline.trials), (expected[0], expected.baseline.trials))
             self.assertEqual(pair.baseline.logs[0]["sha256"], hashlib.sha256(data).hexdigest())  # as sha256sum has it
@@ -683,6 +684,13 @@ class RecordsTest(unittest.TestCase):
     case_set = CaseSet("set", "1", "cd", tuple(
         SetCase(case_id, split, {}, {}, tags) for case_id, split, tags in (
             ("held", "heldout", {}), ("b", "dev", {"source": "s", "variant": "typo", "lang": "en"}), ("a", "dev", {}))))
+
+    def test_a_blank_tag_of_a_case_is_none(self):
+        tags = {"source": " ", "lang": "en ", "variant": ""}
+        self.case_set = self.case_set._replace(cases=tuple(case._replace(tags=tags) for case in self.case_set.cases))
+        record = self.record("old", {"a": ("pass",), "b": ("fail",)})
+        pair = trials.from_records((record, record), self.case_set)
+        self.assertEqual([(case.source, case.tags) for case in pair.cases], [(None, (("lang", "en"),))] * 2)
 
     def test_records_become_a_pair_in_the_order_of_the_case_file(self):
         baseline = self.record("old", {"a": ("pass", "fail"), "b": ("incomplete", "pass")})

@@ -23,7 +23,7 @@ from views.words import NOT_MEASURED, Scale, Story, Table, TableRow, joined, lin
 
 MARKDOWN_LIMIT = 65_536  # characters of one GitHub comment
 MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request shows without scrolling
-ROW_LIMITS = (1000, 500, 200, 100, 50, 20, 10, 5, 3)  # of a table; the first that makes a text fit is taken
+ROW_LIMITS = (1000, 500, 200, 100, 50, 20, 10, 5)  # of a table; the first that makes a text fit is taken
 LEAST_WIDTH = 60  # columns of a terminal
 TEXT_ROWS = 40  # of a table on a terminal
 FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, with the regressions
@@ -278,10 +278,12 @@ def _markdown(story: Story, limit: int) -> str:
 def story_markdown(story: Story) -> str:
     """Return a story as Markdown for a pull request comment, within MARKDOWN_LIMIT characters.
 
-    What does not fit is left out, rows between the first and the last of each table.
+    What does not fit is left out: rows between the first and the last of each table, and where that is not enough the
+    end.
     """
     for limit in ROW_LIMITS:
         text = _markdown(story, limit)
         if len(text) <= MARKDOWN_LIMIT:
-            break
-    return text
+            return text
+    end = text[text.rindex("\nWhat does not fit"):]
+    return text[:MARKDOWN_LIMIT - len(end)].rpartition("\n")[0] + end

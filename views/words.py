@@ -9,6 +9,7 @@ by KEYS, `Words.story` describes one comparison, `sheet` several of one baseline
 sentences and tables. Reads, writes and prints nothing.
 """
 
+import difflib
 import json
 import math
 import pkgutil
@@ -270,19 +271,19 @@ def lines_of(block: str | SideBySide, limit: int) -> list[str]:
 
     Of more than limit such lines the first come, then how many are left out.
 
-    >>> lines_of(SideBySide("model", "a", "b"), 9), lines_of(SideBySide("prompt", "Sort.\\nA", "Sort.\\nB"), 1)
-    (['model: a -> b'], ['prompt:', '- A', '(1 line left out)'])
+    >>> lines_of(SideBySide("model", "a", "b"), 9), lines_of(SideBySide("prompt", "A\\nSort.\\nB", "Sort.\\nA\\nB"), 1)
+    (['model: a -> b'], ['prompt:', '+ Sort.', '(1 line left out)'])
     """
     if isinstance(block, str):
         return [block]
     name, baseline, candidate = block
     if baseline == candidate:
         return [f"{name}: {baseline}"]
-    before, after = baseline.splitlines(), candidate.splitlines()
-    if max(len(before), len(after)) <= 1:
+    before, after = baseline.split("\n"), candidate.split("\n")
+    if len(before) == len(after) == 1:
         return [f"{name}: {baseline} -> {candidate}"]
-    lines = [f"- {line}" for line in before if line not in after]
-    lines += [f"+ {line}" for line in after if line not in before]
+    differing = [*difflib.unified_diff(before, after, n=0, lineterm="")][2:]  # after the names of two files
+    lines = [f"{line[0]} {line[1:]}" for line in differing if not line.startswith("@")]
     left_out = [f"({count_of(len(lines) - limit, 'line')} left out)"] if len(lines) > limit else []
     return [f"{name}:", *lines[:limit], *left_out]
 

@@ -31,7 +31,7 @@ import harness
 from core.decide import Figures
 from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
-from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options
+from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options, words_of
 from views.words import Words, format_line, verdict_lines
 
 OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
@@ -150,7 +150,9 @@ def check(args: argparse.Namespace) -> int:
     for place, was, now in logs.differences(saved | {"tool_version": fresh["tool_version"]}, fresh):
         raise files.RunError(f"{args.check} and what comes out now differ in {place}: {was:.200} and {now:.200}; find "
                              "out which was changed, the comparison, what it was made from, or the tool")
-    print(files.line_of(f"{args.check}: the same"))
+    print(files.line_of(f"{args.check}: the same"), flush=True)
+    if declared := words_of({**options.given, "gate": None}):  # the gate has a line of its own
+        files.print_stderr(f"note: its author gave {declared}")
     tell_verdict(fresh)
     return 0
 

@@ -49,15 +49,15 @@ def named_file(text: str) -> tuple[str | None, str]:
     return (name, path) if equals and name and not os.path.exists(text) else (None, text)
 
 
-def word_score(text: str) -> tuple[str, float]:
-    """Return the word and the score of WORD=NUMBER.
+def word_score(text: str) -> tuple[str, float | None]:
+    """Return the word and the score of WORD=NUMBER, or of WORD=, which is no score.
 
-    >>> word_score("pass=1")
-    ('pass', 1)
+    >>> word_score("pass=1"), word_score("timeout=")
+    (('pass', 1), ('timeout', None))
     """
     word, _, number = text.rpartition("=")
     score = score_of(number, {})[0]
-    if score is None or not word:
+    if score is None and number or not word:
         raise argparse.ArgumentTypeError(f"{text!r} is not WORD=NUMBER")
     return word, score
 
@@ -87,7 +87,8 @@ def shared_options(command: argparse.ArgumentParser, id_option: str, usual_tags:
     option("--cluster", metavar="FIELD", help="a field that names the source a case was made from")
     option("--tag", action="append", metavar="FIELD", help="a field to make slices of; may be repeated (default: "
            f"{usual_tags})")
-    option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1")
+    option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1; "
+           "timeout= is no score")
     option("--no-text", action="store_true", help="leave out inputs, outputs and explanations")
     option(id_option, dest="id", metavar="FIELD", help="a field that names the case (default: the tool's own id "
            "where that is stable, else what is asked: the --input of a table)")

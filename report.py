@@ -90,7 +90,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     several = len(args.comparison) > 1
     if bool(args.runs) != bool(args.cases) or args.runs and several:
-        parser.error("--runs and --cases go together, and with one comparison")
+        parser.error("--runs and --cases go together, and with one comparison; of trial logs compare.py --html shows "
+                     "the trials")
     if args.pages and (len(args.pages) != len(args.comparison) or not several):
         parser.error("--pages takes one page for each of several comparisons")
     runs = [path for name in args.runs or () for path in harness.run_paths(name)]

@@ -77,7 +77,8 @@ def _size_rules(c: Figures) -> Iterator[Rule]:
                f"record at least {FEW_CASES} cases")
     if unit == "case":
         yield ("no_sources", "no case names its source, so cases made from one message count as independent",
-               "tag each case with its source (cluster in a trial log)")
+               "name each case's source (cluster in a trial log: convert.py --cluster FIELD; source in a case set: "
+               "convert.py cases --source COLUMN)")
     if effect and effect > 2:
         yield ("large_design_effect", f"variants of one message rise and fall together, so these {cases} cases count "
                f"as about {max(1, round(cases / effect))}", "use the interval by source; add new messages, not more "

@@ -83,6 +83,8 @@ def describe(data: bytes, path: str) -> tuple[str, str]:
         kind, advice = "packed", "unpack it, or save it as CSV or JSONL"
     elif text.startswith(("{", "[")):
         kind, advice = by_keys(outermost_keys(text))
+    elif first_line.startswith("version https://git-lfs"):
+        kind, advice = "a pointer of Git LFS", "fetch the file that it stands for: git lfs pull"
     elif PROMPTFOO_HEADS in first_line:
         kind, advice = "promptfoo's CSV, in which an error is a score of 0", PROMPTFOO_CSV
     elif first_line.isprintable() and re.search("[,;|]", first_line):

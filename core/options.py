@@ -7,6 +7,7 @@ A comparison holds its options in the words of the command line, so that compare
 """
 
 import re
+import shlex
 from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
@@ -70,6 +71,23 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     limits = decide.Limits(gain, margin, gate, _look(words["look"]), among and int(among))
     return Options(limits, plan, must_pass, words["missing"], int(seed), tuple(words["tags"]),
                    Reading((low, high), words["skip_broken_lines"], words["ignore_input"]), words)
+
+
+def words_of(given: Mapping[str, Any]) -> str:
+    """Return those options of a comparison that are not left at their defaults, in the words of the command line.
+
+    >>> words_of(DEFAULTS | {"margin": "0.05", "must_pass": ["a=b", "c=d"], "ignore_input": True})
+    '--margin 0.05 --must-pass a=b --must-pass c=d --ignore-input'
+    """
+    words = list[str]()
+    for name, value in given.items():
+        option = "--tag" if name == "tags" else f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif value != DEFAULTS[name]:
+            for texts in [[text] for text in value] if name in ("must_pass", "tags") else [value]:
+                words += [option, *([texts] if isinstance(texts, str) else texts)]
+    return shlex.join(words)
 
 
 def _require(holds: object, rule: str) -> None:

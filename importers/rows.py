@@ -76,14 +76,14 @@ class Rows:
 
     def __init__(self, file: TextIO, args: argparse.Namespace, words: Mapping[str, float]):
         self.file, self.args = file, args
-        self.words: dict[str, float] = {"true": 1, "false": 0, **words, **dict(args.map or ())}
+        self.words: dict[str, float | None] = {"true": 1, "false": 0, **words, **dict(args.map or ())}
         self.notes: Counter[str] = Counter()  # by text: how many trials it is about, 0 where it does not count them
         # The fields that options name, and those that a trial had.
         self.wanted, self.found = dict.fromkeys(filter(None, [*(args.tag or ()), args.cluster])), set[str]()
         self.optional: str | None = None  # of these, one that may be nowhere
         self._config: str | None = None  # that a file is named by
         self._trials: list[Trial] = []  # whose rows are in the file
-        self._unscored: Counter[str] = Counter()  # trials by config
+        self._unscored: dict[str, Counter[str]] = {}  # why trials have no score, by config
         self._cases: dict[Key, tuple[Key, Tags]] = {}  # one and the same key, and its tags
         self._twins: dict[tuple[str, str], Twins] = {}  # by config and what they ask, of one file
         self._unlike: set[tuple[str, str]] = set()  # what is asked twice in a file, and not alike in all
@@ -110,8 +110,9 @@ class Rows:
         own = self._field(args.id, sample) if args.id else sample.case
         cluster, identity = pick(sample.fields, args.cluster), (sample.asked, sample.graded)
         score, error = (None, sample.error) if sample.error else score_of(sample.score, self.words)
-        self._unscored[config] += score is None
-        if score is None and not sample.error and isinstance(sample.score, str):
+        if score is None:
+            self._unscored.setdefault(config, Counter())[first_words(error)] += 1
+        if score is None and not sample.error and isinstance(sample.score, str) and error != sample.score:
             self._no_scores[sample.score[:LABEL]] += 1
         row = {"seed": seed, "config": config, "score": score, "error": first_words(error) if error else None,
                "cluster": None if cluster is None else text_of(cluster), **sample.measures,
@@ -185,7 +186,7 @@ class Rows:
         if self._no_scores:
             words = listed(map(repr, self._no_scores), 20)
             note = f"words that are no scores: {words}; --map WORD=NUMBER makes one a score"
-            if self._unscored.total() == len(self._trials):
+            if sum(map(Counter.total, self._unscored.values())) == len(self._trials):
                 raise RunError(note)
             self.notes[note] = self._no_scores.total()
         several_tasks = len({case.task for case in self._cases if case.task}) > 1
@@ -206,8 +207,11 @@ class Rows:
             print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters{why}: "
                          f"{listed(self._no_slices, 20)}")
         for config, count in Counter(config for config, *_ in self._trials).items():
-            lack = self._unscored[config]
+            reasons = self._unscored.get(config, Counter[str]())
+            lack = reasons.total()
             words = f", of which {lack} {'has' if lack == 1 else 'have'} no score" if lack else ""
+            if lack == count:
+                words += f": {listed(f'{reason!r} ({times})' for reason, times in reasons.most_common())}"
             print_stderr(f"note: trials of config {config!r}: {count}{words}")
 
     def _refuse_twice(self, names: Mapping[Key, int | str]) -> None:
@@ -314,15 +318,19 @@ def first_words(error: object) -> str:
     return str(error).strip().partition("\n")[0][:SHORT_TEXT]
 
 
-def score_of(value: Any, words: Mapping[str, float]) -> tuple[float | None, str | None]:
+def score_of(value: Any, words: Mapping[str, float | None]) -> tuple[float | None, str | None]:
     """Return (score, None), or (None, why the value is none). words: the scores of texts that are no numbers.
 
     >>> [score_of(value, {"true": 1})[0] for value in (True, 0.25, "1", "0.50", "TRUE", "1e999", "0,5", "85%", [1])]
     [1, 0.25, 1, 0.5, 1, None, None, None, None]
+    >>> score_of("timeout", {"timeout": None})
+    (None, 'timeout')
     """
     if isinstance(value, str):
         text = value.strip().lower()
-        value = words.get(value, words.get(text, value))
+        word, value = value, words.get(value, words.get(text, value))
+        if value is None:
+            return None, word
         if isinstance(value, str) and DECIMAL.fullmatch(text):
             value = float(text)
             value = int(value) if value.is_integer() else value

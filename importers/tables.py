@@ -36,7 +36,7 @@ DELIMITERS = (",", ";", "|", "\t")  # of a CSV: the one that is most often in it
 def options(option: Callable[..., Any]) -> None:
     option("--score", required=True, metavar="COLUMN", help="the score")
     option("--trial", metavar="COLUMN", help="the trial's number (default: --run, else 1)")
-    option("--error", metavar="COLUMN", help="why a trial has no score")
+    option("--error", metavar="COLUMN", help="why a trial has no score: text other than false")
     option("--input", metavar="COLUMN", help="what is asked")
     option("--output", metavar="COLUMN", help="what was answered")
     option("--explanation", metavar="COLUMN", help="what the grader said about the score")
@@ -52,6 +52,8 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         raise RunError(f"--measure {wrong[0]}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
     if args.where and "=" not in args.where:
         raise RunError(f"--where {args.where}: give COLUMN=VALUE")
+    if args.error == args.score:
+        raise RunError(f"--error and --score both name {args.score}, so no trial would have a score; leave --error out")
     if not args.id and not args.input:
         raise RunError(f"{path}: no column names the cases; choose one with --case or --input{what_else(path)}")
     optional = (args.input, args.output, args.explanation, args.error, *measured.values())
@@ -75,8 +77,10 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
                 raise RunError(f"{where}: {name} is blank; fill it in")
         if score in (None, "") or score != score:  # NaN
             error = error or "no score"
-        if not error and score_of(score, rows.words)[0] is None:
-            raise RunError(f"{where}: score {score!r:.60} is no number; correct it, or give --map WORD=NUMBER")
+        number, reason = score_of(score, rows.words)
+        if not error and number is None and reason != score:  # a word that is no score is its own reason
+            raise RunError(f"{where}: score {score!r:.60} is no number; correct it, or give --map WORD=NUMBER, or "
+                           "WORD= for what is no score")
         measures = {}
         for name, column in measured.items():
             cell = pick(row, column)

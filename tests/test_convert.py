@@ -35,7 +35,7 @@ GEN = sorted(glob.glob(os.path.join(glob.escape(DATA), "org__*", "samples_toy_ge
 ONCE = ("give each log once, number the runs of one system with --run N, and name those of two systems: NAME=FILE, "
         "but not a file that holds both")
 CSV = ["--case", "task", "--trial", "run", "--config-column", "model", "--score", "correct"]
-NO_NUMBER = "is no number; correct it, or give --map WORD=NUMBER"
+NO_NUMBER = "is no number; correct it, or give --map WORD=NUMBER, or WORD= for what is no score"
 NO_TAGS = ("note: fields that make no slices, for their values exceed 200 characters, differ within a case, or hardly "
            "repeat (then --tag NAME makes one): ")
 
@@ -862,6 +862,22 @@ class CsvTest(ConvertTest):
         rows = self.rows("table", path, "--case", "task", "--score", "correct", "--config", "m")
         self.assertEqual(rows[0]["config"], "m")
 
+    def test_a_word_may_be_no_score(self):
+        path = self.csv("id,s\na,pass\nb,error: timeout\nc,fail\n")
+        argv = ["table", f"m={path}", "--case", "id", "--score", "s", "--map", "pass=1", "fail=0"]
+        self.refused(f"t.csv:3: score 'error: timeout' {NO_NUMBER}", *argv)
+        status, out, err = run(*argv, "error: timeout=")
+        self.assertEqual([(row["score"], row.get("error")) for row in map(json.loads, out.splitlines())],
+                         [(1, None), (None, "error: timeout"), (0, None)])
+        self.assertEqual((status, err), (0, "note: trials of config 'm': 3, of which 1 has no score\n"))
+
+    def test_an_error_in_every_trial_is_told_of_and_no_score_is_its_own_error(self):
+        path = self.csv("id,s,e\na,1,ok\nb,0,ok\nc,1,late\n")
+        argv = ["table", f"m={path}", "--case", "id", "--score", "s", "--error"]
+        self.assertEqual(run(*argv, "e")[2],
+                         "note: trials of config 'm': 3, of which 3 have no score: 'ok' (2), 'late' (1)\n")
+        self.refused("--error and --score both name s, so no trial would have a score; leave --error out", *argv, "s")
+
     def test_words_are_scores_where_that_is_said(self):
         path = self.csv("id,s\na,pass\nb,FAIL\nc,0.5\n")
         rows = self.rows("table", f"m={path}", "--case", "id", "--score", "s", "--map", "pass=1", "fail=0")
@@ -933,6 +949,11 @@ class CsvTest(ConvertTest):
         path = self.csv('"question, long, very";"score";id\n"a, b";1;x\n')
         rows = self.rows("table", f"m={path}", "--case", "id", "--score", "score", "--input", "question, long, very")
         self.assertEqual([(row["task_id"], row["input"]) for row in rows], [("x", "a, b")])
+
+    def test_a_pointer_is_named_with_how_to_get_its_file(self):
+        path = self.csv("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
+        self.refused("t.csv is a pointer of Git LFS, not a table; fetch the file that it stands for: git lfs pull",
+                     "table", f"m={path}", "--case", "id", "--score", "s")
 
     def test_promptfoos_table_is_named_with_what_reads_it(self):
         path = self.csv("q,Output,Status,Score,Named Scores,Grader Reason,Comment\nboom,,ERROR,0.00,,,\n")

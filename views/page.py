@@ -75,7 +75,7 @@ class _Plot:
         """Return the head of the column: which way is better, and the ticks with their labels."""
         ticks = self.scale.ticks
         drawn = "".join(f'<text class="tick" x="{self.at(tick)}" y="27">{label}</text>' for tick, label in ticks)
-        return (f'<th scope="col" class="plot"><svg class="fill" role="img"><title>Scale from {ticks[0][1]} to '
+        return (f'<th scope="col" class="plot"><svg class="fill" role="img"><title>Ticks from {ticks[0][1]} to '
                 f'{ticks[-1][1]}, candidate minus baseline</title><text x="0" y="11">← worse</text>'
                 f'<text class="end" x="100%" y="11">better →</text>{drawn}</svg></th>')
 

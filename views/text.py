@@ -265,7 +265,8 @@ def _markdown(story: Story, limit: int) -> str:
                 inner += _md_table(block, limit)
                 if block.key == "cases":
                     losses = [row for row in block.rows if row.change < 0]
-                    caption = f"Regressions, worst first ({len(losses)})"
+                    shown = f"{FIRST_ROWS} of " if len(losses) > FIRST_ROWS else ""
+                    caption = f"Regressions, worst first ({shown}{len(losses)})"
                     first += _md_table(block._replace(caption=caption, rows=losses[:FIRST_ROWS]), limit)
         if inner:
             folded += ["", f"<details><summary>{_md(heading)}</summary>", *inner, "", "</details>"]

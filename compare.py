@@ -151,7 +151,8 @@ def check(args: argparse.Namespace) -> int:
         raise files.RunError(f"{args.check} and what comes out now differ in {place}: {was:.200} and {now:.200}; find "
                              "out which was changed, the comparison, what it was made from, or the tool")
     print(files.line_of(f"{args.check}: the same"), flush=True)
-    if declared := words_of({**options.given, "gate": None}):  # the gate has a line of its own
+    declared = words_of({**options.given, "gate": None})  # the gate has a line of its own
+    if declared:
         files.print_stderr(f"note: its author gave {declared}")
     tell_verdict(fresh)
     return 0

@@ -561,8 +561,8 @@ class CommandTest(unittest.TestCase):
             before = file.read()
         status, out, err = self.command("old", "new", "--trials", log, "--check", saved)
         self.assertEqual((status, out), (0, f"{saved}: the same\n"))
-        self.assertIn("note: its author gave --min-gain 0.05 --margin 0.2 --plan 0.1 --missing drop --seed 7 --score-range "
-                      "0 2 --ignore-input\n", err)
+        self.assertIn("note: its author gave --min-gain 0.05 --margin 0.2 --plan 0.1 --missing drop --seed 7 "
+                      "--score-range 0 2 --ignore-input\n", err)
         for more in (("--seed", "20261020"), ("--margin", "0"), ("--skip-broken-lines",), ("--out", "x"),
                      ("--html", "x"), ("--markdown", "x"), ("--json",), ("--table",), ("--gate", "better"),
                      ("--tag", "t")):

@@ -48,7 +48,8 @@ MOST_WORKERS = 10_000
 REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, elsewhere
 
 RUNS = "runs"  # the folder of run records, unless --out names another
-NEAR_MISS = "wrong in nothing but capitals, blanks or punctuation; is the grader meant to be so strict?"
+NEAR_MISS = ("wrong in nothing but capitals, blanks or punctuation; if the grader should be less strict, correct the "
+             "case set (convert.py cases --ignore-case), and grade the log again with --recorded-with:")
 
 Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
 Line = dict[str, Any]  # a line of a log
@@ -88,6 +89,9 @@ class LogWriter(files.Appender):
         self.first = None
         if log.end and log.header["trials"] < self.header["trials"]:
             self.first = {"type": "extended", "trials": self.header["trials"], "at": self.header["started_at"]}
+        there = log.header["trials"]
+        if there > self.header["trials"]:
+            raise RunError(f"{self.path} has {there} trials a case; give --trials {there}, or more to extend it")
         ignored = ("trials",) if self.first else ()
         logs.refuse_run_difference(log.header, self.header, (self.path, "this command"), ignored)
         missing = {(case.id, trial): (case, trial) for case, trial in self.missing}
@@ -434,7 +438,8 @@ def set_up(system: Any, args: argparse.Namespace) -> None:
     if hasattr(system, "seeds"):
         system.seeds = args.seeds
     elif args.seeds != logs.SEED_RULES[0] and system.mode != "offline":
-        raise RunError(f"the system {args.system} has no attribute seeds; give it one, for harness.trial_seed()")
+        raise RunError(f"the system {args.system} has no attribute seeds; write seeds = None into its class, and send "
+                       "harness.trial_seed(trial, case.id, self.seeds)")
 
 
 def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:

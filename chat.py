@@ -226,6 +226,9 @@ class Chat:
             for word in sorted({*NAMED_FIELD.findall(prompt[1])}.difference(self.fields)):
                 print_stderr(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input (its fields: "
                              f"{', '.join(in_cases[:20])}), and stays as it is{so}")
+            if not self.fields and not NAMED_FIELD.search(prompt[1]):
+                print_stderr(f"note: prompt {prompt[0]} names no field of the input (its fields: "
+                             f"{', '.join(in_cases[:20])}), so it is the system message")
         elif self.text is None:
             print_stderr("note: no --prompt, so the model gets the input alone")
         for case in cases:

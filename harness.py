@@ -293,8 +293,10 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> Row:
     except (RunError, Unavailable):
         raise
     except (Exception, SystemExit) as error:
-        raise RuntimeError(f"the system {system.name} failed on case {case.id!r} trial {trial}; respond() returns "
-                           "Answer(output, metadata)") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise RuntimeError(f"the system {system.name} failed on case {case.id!r} trial {trial}: {reason}; respond() "
+                           "returns Answer(output, metadata), or raises harness.Unavailable where its server gave no "
+                           "reply, which is tried again") from error
     if not isinstance(metadata, dict):
         raise RunError(f"the system {system.name} returns metadata {metadata!r:.60}, not an object; correct the system")
     return dict(json.loads(json_line(outcome | {"metadata": metadata})))

@@ -37,8 +37,9 @@ def warnings(comparison: Figures, pair: Pair, group_of: list[int]) -> list[Figur
 def _grading_rules(c: Figures, pair: Pair) -> Iterator[Rule]:
     (near, failed, gain), (other_near, other_failed, other_gain) = (
         _near_misses(pair.cases, side) for side in pair.sides)
-    if 10 * (near + other_near) >= failed + other_failed > 0:
-        difference = number_text(c["overall"]["difference"] + other_gain - gain, "+")
+    was, had = c["overall"]["difference"], c["overall"]["difference"] + other_gain - gain
+    if near + other_near and (10 * (near + other_near) >= failed + other_failed or (was > 0) != (had > 0)):
+        difference = number_text(had, "+")
         yield ("near_misses", "answers fail in nothing but capitals, blanks or punctuation: "
                f"{near} of {failed} failures of the baseline, {other_near} of {other_failed} of the candidate; had "
                f"these passed, the difference would be {difference}",

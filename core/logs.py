@@ -29,8 +29,8 @@ RUN = {"case_set": NAMED, "task": NAMED, "splits": list, "trials": int, "system"
 HEADER = RUN | {"tool_version": str, "started_at": str, "python": str, "platform": str}
 TRIAL = {"case_id": str, "trial": int, "seed": int, "metadata": dict, "at": str | None,
          "elapsed_s": int | float | None}
-ADVICE = {"case_set.sha256": "give the case set as it was; one with corrected expectations grades logs again, not "
-                             "records, where --recorded-with names the old one",
+ADVICE = {"case_set.sha256": "give the case set as it was; where it was corrected, give the logs, not their records, "
+                             "with --cases NEW.json --recorded-with OLD.json",
           "seeds": "give the same --seeds", "system.prompt": "give the prompt as it was, or record into another log",
           "trials": "extend the shorter run, once it is finished: bench.py --trials N --resume",
           "task.sha256": "give the task as it was, or grade with that of today: harness.py replay --task-changed"}

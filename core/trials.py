@@ -282,7 +282,7 @@ def _record_notes(runs: Sequence[_Run]) -> list[Note]:
     extended = [f"the {name} was extended after {count} trial{'s' if count > 1 else ''}"
                 for name, run in zip(SIDES, runs, strict=True) for count in run.side.description.get("extended", [])]
     left_out = [run.manifest.get("cases_left_out") for run in runs]
-    regraded = [f"{name} ({count} cases left out)" if count else name
+    regraded = [f"{name} ({count} case{'s' if count > 1 else ''} left out)" if count else name
                 for name, run, count in zip(SIDES, runs, left_out, strict=True)
                 if run.manifest.get("cases_changed") or run.manifest.get("task_changed")]
     unfilled = [f"{listed(f'{{{word}}}' for word in words)} in the {name}" for name, stated in settings
@@ -300,7 +300,7 @@ def _record_notes(runs: Sequence[_Run]) -> list[Note]:
         *note_of("seeds_in_name_only", "trials share their seed in name only: the server promises nothing for it, or "
                  "was sent none", " and ".join(unseeded), "take pairs of trials as independent"),
         *note_of("extended", "trials were added to a finished run", "; ".join(extended),
-                 "where the first result was looked at, this is a second look: declare it"),
+                 "where the first result was looked at, say so beside this one: it is a second look"),
         *note_of("other_models_served", "by the server's own word several models or fingerprints answered for one",
                  " and ".join(listed(names) or "none" for names in served) if mixed else "",
                  "record both again: what answers changed under way, or between the two")]

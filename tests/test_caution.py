@@ -8,6 +8,7 @@ import doctest
 import math
 import random
 import unittest
+from fractions import Fraction
 
 from core import caution
 from core.trials import ComparedCase, Pair, Side
@@ -76,6 +77,9 @@ class WarningsTest(unittest.TestCase):
                        for i, trials in enumerate(sides[1].trials)]
             pair = pair._replace(cases=cases, candidate=sides[1]._replace(trials=failing))
             self.assertEqual("near_misses" in self.codes(pair=pair), said, count)
+            turned = quiet_comparison()
+            turned["overall"]["difference"] = Fraction(-1, 1000)  # with one more that passes the sign is another
+            self.assertEqual("near_misses" in self.codes(turned, pair), reason is None, count)
         messages = [rule["message"] for rule in caution.warnings(quiet_comparison(), pair._replace(
             candidate=pair.candidate._replace(trials=[[at._replace(output="LATE!") for at in trials]
                                                       for trials in sides[1].trials])), list(range(12)))]

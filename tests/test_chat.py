@@ -147,6 +147,13 @@ class PromptTest(ChatTest):
         self.told.assert_called_once_with("note: prompt p: {text} is no field of the input (its fields: review, id), "
                                           "and stays as it is; the prompt names no field, so it is the system message")
 
+    def test_a_prompt_without_any_field_is_told_to_be_the_system_message(self):
+        for text in ("Sort it.", "Sort { text }.", "Sort [text]."):
+            self.system(prompt=("v1", text))
+            self.told.assert_called_once_with("note: prompt v1 names no field of the input (its fields: text), so it "
+                                              "is the system message")
+            self.told.reset_mock()
+
     def test_no_prompt_is_told(self):
         self.system()
         self.told.assert_called_once_with("note: no --prompt, so the model gets the input alone")

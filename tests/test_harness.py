@@ -508,7 +508,8 @@ class BadModuleTest(FolderTest):
             self.refused(*self.run_rules(system=f"{name}:system"), says=said)
         name = self.module(self.SYSTEM.replace("{'a': 1}, {}", "1 / 0"))
         grades = self.module(self.TASK.replace("expected == answer", "1 / 0"))
-        with self.assertRaisesRegex(RuntimeError, "the system x failed on case 'a' trial 1; respond.. returns Answer"):
+        with self.assertRaisesRegex(RuntimeError, "x failed on case 'a' trial 1: ZeroDivisionError: division by zero; "
+                                    "respond.. returns Answer.*or raises harness.Unavailable"):
             self.command(*self.run_rules(system=f"{name}:system"))
         with self.assertRaises(ZeroDivisionError):
             self.command(*self.run_rules("--task", grades, system=f"{self.module(self.SYSTEM)}:system"))
@@ -853,8 +854,8 @@ class ReplayTest(FolderTest):
         other = hashlib.sha256(CASES_TEXT.encode() + b"\n").hexdigest()
         self.refused(*self.replay(cases="other.json"), says=(
             f'log.jsonl and the case set given differ in case set.sha256: "{SHA256}" and "{other}"; ',
-            "give the case set as it was; one with corrected expectations grades logs again, not records, where "
-            "--recorded-with names the old one"))
+            "give the case set as it was; where it was corrected, give the logs, not their records, with --cases "
+            "NEW.json --recorded-with OLD.json"))
         self.save("log.jsonl", sealed([header(task={"name": "triage_task", "sha256": "f" * 64}), *rows()]))
         self.refused(*self.replay(), says=(
             f'log.jsonl and triage_task as it is now differ in task.sha256: "{"f" * 64}" and "{TASK.sha256}"; ',

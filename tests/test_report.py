@@ -514,11 +514,20 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(story.subject, "1 case of inbox, 1 source, 1 trial a case")
         self.assertNotRegex(text_report(comparison), r"\b1 (cases|sources|trials|pairs|slices)\b|All 1 ")
 
+    def test_an_interval_and_a_p_of_these_cases_that_disagree_are_told_apart(self):
+        for ends, p_value, told in (([0.1, 0.2], 0.4, True), ([-0.1, 0.2], 0.01, True), ([0.1, 0.2], 0.01, False),
+                                    ([-0.1, 0.2], 0.4, False), (None, 0.4, False)):
+            comparison = sample()
+            comparison["overall"]["these_cases"] |= {"interval_95": ends, "p_value": p_value}
+            self.assertEqual("On these cases interval and p disagree" in text_report(comparison), told)
+
     def test_declared_looks_and_candidates_are_said_with_their_level(self):
         comparison = sample()
         comparison["decision"] |= {"look": "1/2", "among": 3, "level": 0.99, "sources_for_level": 9}
         self.assertIn("Declared: look 1/2, candidates 3; so the interval is at level 99% and takes 9 sources or "
                       "more.", Words(comparison).lead())
+        comparison["decision"]["look"] = None
+        self.assertIn("Declared: candidates 3; so", " ".join(Words(comparison).lead()))
 
     def test_where_the_declared_level_has_no_interval_none_of_another_level_stands_for_it(self):
         comparison = sample()
@@ -1103,6 +1112,7 @@ Sources, lowest to highest  -0.3333 to +0.6667           o     2:     2     o
   changed: on these cases by sampling alone, on new ones with each source as
   likely to gain as to lose. The first says nothing of other cases, the second
   nothing of these.
+  On these cases interval and p disagree about zero; the p counts.
   Dashed lines, where this is drawn: -0.0200, +0.0200, +0.0500; a margin lies on
   both sides of zero, a gain worth shipping above it.
   Do trials of different cases move together? One seed for all cases: cannot be

@@ -403,8 +403,10 @@ class Words:
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; "
                    f"{self.units} took part.")
         if decision["look"] or decision["among"]:
-            yield (f"Declared: look {decision['look'] or '1/1'}, candidates {decision['among'] or 1}; so the interval "
-                   f"is at level {self.level} and takes {decision['sources_for_level']} {unit}s or more.")
+            declared = joined(decision["look"] and f"look {decision['look']}",
+                              decision["among"] and f"candidates {decision['among']}", by=", ")
+            yield (f"Declared: {declared}; so the interval is at level {self.level} and takes "
+                   f"{decision['sources_for_level']} {unit}s or more.")
 
     def more_would_decide(self) -> bool:
         """Tell whether more units would make a claim, and the reason of the decision has not said how many."""
@@ -451,6 +453,9 @@ class Words:
         yield ("p: how often a difference at least as large would come up if nothing had changed: on these cases "
                f"by sampling alone, on new ones with each {self.unit} as likely to gain as to lose. The first says "
                "nothing of other cases, the second nothing of these.")
+        ends, p_value = these["interval_95"], these["p_value"]
+        if ends and p_value is not None and (ends[0] <= 0 <= ends[1]) == (p_value < 2 * ALPHA):
+            yield "On these cases interval and p disagree about zero; the p counts."
         if self.edges:
             yield (f"Dashed lines, where this is drawn: {', '.join(map(self.signed, self.edges))}; a margin lies on "
                    "both sides of zero, a gain worth shipping above it.")
@@ -699,7 +704,8 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     measures = dict.fromkeys(name for words in candidates for name in words.all["measures"])
     rows = []
     for words, page in zip(candidates, pages or [""] * len(candidates), strict=True):
-        notes = [words.gate()]
+        warned = len(words.all["warnings"])
+        notes = [words.gate(), warned and f"{count_of(warned, 'warning')} in its report"]
         if words.overall["cases"] != first.overall["cases"]:
             notes.append(f"over {count_of(words.overall['cases'], 'case')}")
         among = words.decision["among"] or 1

@@ -398,7 +398,8 @@ class Recorder:
             logs.refuse_changed(self.writer.header, now, self.args.log)
         except RunError:
             with self.pool.lock:
-                self.writer.add(now)
+                with contextlib.suppress(RunError):  # where the log was removed it is noted in what was saved
+                    self.writer.add(now)
                 self.writer.seal()
             raise
 

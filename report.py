@@ -41,7 +41,8 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pa
     if not args.runs:
         return None
     case_set = harness.load_cases(args.cases)
-    records = (harness.read_run(name, case_set, args.cases) for name in args.runs)
+    recorded_with = None if args.recorded_with is None else harness.load_cases(args.recorded_with)
+    records = (harness.read_run(name, case_set, args.cases, recorded_with) for name in args.runs)
     pair = trials.from_records(records, case_set, args.runs)
     made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
     stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in trials.SIDES]
@@ -77,6 +78,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", nargs=2, metavar=("BASELINE", "CANDIDATE"),
                         help="its run records or logs, for inputs, settings and trials")
     parser.add_argument("--cases", metavar="FILE", help="the case set of the run records, needed with them")
+    parser.add_argument("--recorded-with", metavar="FILE", help="the logs' case set, where --cases corrects it")
     parser.add_argument("--pages", nargs="+", metavar="PAGE.html", help="of several comparisons: the page of each, in "
                         "their order, which the sheet then links to")
     parser.add_argument("--table", action="store_true", help="print it as text (the default where no file is named)")

@@ -25,6 +25,7 @@ from core.trials import SIDES, Pair, Side, Trial, trial_numbers
 
 LUCK_TRIALS = 4                # fewer show too little of whether trials of different cases move together
 LUCK_RATIO, LUCK_P = 2, 0.01   # beyond, they do
+DEALT_BLUR = 3e-4              # noise that may be added to a sum of dealt passes, of its standard deviation
 ALIKE_BY_CHANCE = 0.05         # pairs of trial numbers expected to agree everywhere; fewer, and agreeing is no chance
 
 
@@ -303,20 +304,21 @@ def grouped(columns: Mapping[int, Sequence[Any]], enough: Callable[[Iterable[boo
 
 
 def _agreeing(answers: Mapping[int, Any], groups: list[list[int]]) -> float:
-    """Return about how often two trials that are no copies give the same answers in a case; 1 where nothing tells.
+    """Return about how often two trials that are no copies give the same answers in a case, by the rule of succession.
 
-    Of a group, the numbers that may be copies of each other, one counts; by the rule of succession.
+    Of a group, the numbers that may be copies of each other, one counts. 1 where all agree: such a case tells nothing.
     """
     firsts = [next(answers[number] for number in group if number in answers)
               for group in groups if not answers.keys().isdisjoint(group)]
     pairs, agreeing = math.comb(len(firsts), 2), sum(math.comb(n, 2) for n in Counter(firsts).values())
-    return (agreeing + 1) / (pairs + 2) if pairs else 1
+    return (agreeing + 1) / (pairs + 2) if agreeing < pairs else 1
 
 
 def _dealt(cases: Sequence[Passes]) -> float:
     """Return how often the sum of the cases' differences is at least as large when passes are dealt at random.
 
-    Right to 1e-12, and that much is added.
+    Right to 1e-12, and that much is added. Where many numbers of trials make the grid fine, noise may be added, and
+    what is as much smaller counts as well: that errs to the safe side, by less than 1e-3.
     """
     grid = math.lcm(*{count for _, in_baseline, _, in_candidate in cases for count in (in_baseline, in_candidate)})
     seen = abs(sum(c * (grid // in_candidate) - b * (grid // in_baseline) for b, in_baseline, c, in_candidate in cases))
@@ -324,8 +326,11 @@ def _dealt(cases: Sequence[Passes]) -> float:
     for (total, in_b, in_c), count in Counter((b + c, in_b, in_c) for b, in_b, c, in_c in cases).items():
         moves = _deals(total, in_b, in_c).items()
         draws.append((count, {move * grid // (in_b * in_c): chance for move, chance in moves if chance > 1e-20}))
-    difference = InvertedSum(draws)
-    return min(1.0, max(0.0, difference.share(-seen) + 1 - difference.share(seen - 1)) + 1e-12)
+    spread = math.sqrt(math.fsum(count * chance * move ** 2 for count, chances in draws
+                                 for move, chance in chances.items()))
+    difference = InvertedSum(draws, DEALT_BLUR * spread)
+    least = seen - math.ceil(3 * difference.blur * difference.step)
+    return min(1.0, max(0.0, difference.share(-least) + 1 - difference.share(least - 1)) + 1e-12)
 
 
 # === The baseline against itself ===

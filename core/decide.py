@@ -277,7 +277,10 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: dict[str
     }
     figures |= _numbers_needed(seen, limits, figures["verdict"])
     figures["reason"] = None if claims else why_not(figures, limits, "not worse" if limits.margin else None)
-    reasons = [f"cases that must pass and do not: {listed(failed)}"] if failed else []
+    reasons = list[str]()
+    for certain, what in ((True, "do not"), (False, "have trials without a score")):
+        names = [name for name, sure in (failed or {}).items() if sure == certain]
+        reasons += [f"cases that must pass and {what}: {listed(names)}"] if names else []
     if not claim_holds:
         reasons.append(why_not(figures, limits, limits.claim))
     figures["gate_reason"] = "; ".join(reasons) or None

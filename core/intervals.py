@@ -380,6 +380,7 @@ class InvertedSum:
             top += count * max(steps)
             most = max(most, *(abs(part) for _, part in terms))
             variance += count * math.fsum(weight * part ** 2 for weight, part in terms)
+        self.kinds.sort(key=lambda kind: kind[0] * sum(weight * part ** 2 for weight, part in kind[1]), reverse=True)
         # Further from its mean than this the sum lies in less than 1e-12 of all draws (Bernstein's inequality).
         self.radius = min(top, 9.5 * most + math.sqrt(90 * most ** 2 + 57 * variance)) + 1
         self.blur = _Nodes(2 * self.radius, blur / self.step).blur
@@ -404,13 +405,16 @@ class InvertedSum:
         node = 0
         while node < nodes.count:
             w, node = (node + 0.5) * nodes.angle, node + 1
-            wave = complex(nodes.weight(w))
+            weight = nodes.weight(w)
+            wave = complex(weight)
             for (count, terms), (negligible, growth) in zip(self.kinds, limits, strict=True):
                 factor = sum([cmath.rect(weight, w * part) for weight, part in terms])
                 if abs(factor) <= negligible:
                     node += int((negligible - abs(factor)) / growth / nodes.angle)
                     break
                 wave *= factor ** count
+                if abs(wave) <= NEGLIGIBLE * weight:       # and the other factors are no larger than 1
+                    break
             else:
                 yield w, wave
 

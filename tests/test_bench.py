@@ -1254,9 +1254,34 @@ class InterruptTest(Folder):
         with mock.patch.object(harness, "attempt", side_effect=lambda *_: {"output": 1, "metadata": {}}):
             recorder.pool.run(cases, 2, lambda: None)
         self.assertEqual((sorted(added), looks.call_count), (["a", "b", "c", "d"], 1))
-        with mock.patch.object(harness, "attempt", side_effect=lambda *_: {"output": 1, "metadata": {}}):
-            recorder.keep(cases[0], {"output": 1, "metadata": {"retries": 1}})
-            self.assertTrue(recorder.look_due, "a server that had to be tried again is looked at before the next trial")
+        self.assertEqual((recorder.look_due, recorder.looking.locked()), (False, False))
+        for retried in ({"retries": 1}, {}):  # a server that had to be tried again is looked at before the next trial
+            recorder.keep(cases[0], {"output": 1, "metadata": retried})
+            self.assertTrue(recorder.look_due)
+
+    def test_one_looks_at_a_time_and_the_others_do_not_wait_for_it(self):
+        recorder = bench.Recorder(argparse.Namespace(quiet=True, seeds="by-trial"), None, None, bench.Times())
+        recorder.look = looks = mock.Mock()
+        recorder.look_due = True
+        with recorder.looking, mock.patch.object(harness, "attempt", return_value={"output": 1, "metadata": {}}):
+            self.assertEqual(recorder.work((harness.Case("a", "dev", {}, {}, {}), 1))["output"], 1)
+        self.assertEqual((looks.call_count, recorder.look_due), (0, True))
+
+    def test_a_changed_model_is_noted_and_the_log_sealed_while_nobody_else_writes_even_where_the_log_is_gone(self):
+        args = argparse.Namespace(quiet=True, seeds="by-trial", log="x.jsonl")
+        recorder = bench.Recorder(args, types.SimpleNamespace(model="m"), None, bench.Times())
+        recorder.prepared = lambda: None
+        locked = []
+
+        def add(line: Any) -> None:
+            locked.append(recorder.pool.lock.locked())
+            raise RunError("x.jsonl was removed")
+
+        recorder.writer = types.SimpleNamespace(header={}, add=add, seal=lambda: locked.append(
+            recorder.pool.lock.locked()))
+        with mock.patch.object(logs, "refuse_changed", side_effect=RunError("the model changed")):
+            self.assertRaisesRegex(RunError, "the model changed", recorder.look)
+        self.assertEqual(locked, [True, True])
 
     def test_fewer_threads_than_workers_do_all_and_none_is_one_error(self):
         kept, start = list[int](), threading.Thread.start

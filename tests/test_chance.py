@@ -151,6 +151,29 @@ class TheseCasesTest(unittest.TestCase):
             apart = asked(made_pair(before, after, outputs))
             self.assertEqual((apart["p_value"], apart["pairs"]), (Fraction(2, 2 ** 30), 30))
 
+    def test_passes_dealt_on_a_fine_grid_err_to_the_safe_side_by_little(self):
+        passes = [(3, 7, 9, 11), (2, 9, 8, 13), (5, 11, 6, 7), (4, 13, 5, 9), (6, 17, 3, 7)]
+        grid, sums = math.lcm(7, 9, 11, 13, 17), {0: 1.0}
+        for b, in_b, c, in_c in passes:
+            added = Counter()
+            for move, share in chance._deals(b + c, in_b, in_c).items():
+                for total, weight in sums.items():
+                    added[total + move * grid // (in_b * in_c)] += weight * share
+            sums = added
+        seen = abs(sum(c * grid // in_c - b * grid // in_b for b, in_b, c, in_c in passes))
+        true = sum(weight for total, weight in sums.items() if abs(total) >= seen)
+        found = chance._dealt(passes)
+        self.assertLessEqual(true, found)
+        self.assertLess(found - true, 1e-3)
+
+    def test_trials_that_hardly_differ_are_no_copies(self):
+        before = [[0] * 5 for _ in range(60)]
+        after = [[int(i < 2)] * 5 for i in range(60)]
+        after[30][3] = 1  # one slip among 600 trials
+        pair = made_pair(before, after)
+        self.assertEqual(chance.alike_trials(pair), [[0], [1], [2], [3], [4]])
+        self.assertEqual(asked(pair)["pairs"], 300)
+
     def test_many_copies_of_one_trial_count_once(self):
         rng = random.Random(4)
         for cases, trials in ((20, 10), (10, 5), (12, 8), (30, 12), (44, 20)):

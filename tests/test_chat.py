@@ -570,6 +570,10 @@ class TroubleTest(ChatTest):
                 self.assertEqual((answer.output, answer.metadata["served"]), ("the key is ***", "m ***"))
         with mock.patch.dict(os.environ, OPENAI_API_KEY="token-abc123"):
             self.assertEqual(self.respond(openai("token-abc123"), "openai:m", task=TEXT).output, "***")
+        for key, hidden in (("seven-7", False), ("token-78", True), ("fifteen-letters", False),
+                            ("sixteen--letters", True)):
+            with mock.patch.dict(os.environ, OPENAI_API_KEY=key):
+                self.assertEqual(self.respond(openai(key), "openai:m", task=TEXT).output, "***" if hidden else key)
         with mock.patch.dict(os.environ, OPENAI_API_KEY="EMPTY"):  # as vLLM has it: a word that a model may use
             self.assertEqual(self.respond(openai("EMPTY"), "openai:fake:1b", task=TEXT).output, "EMPTY")
         with mock.patch.dict(os.environ, OPENAI_API_KEY="1234567890123456789"):  # hidden, the number is no JSON

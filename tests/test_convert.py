@@ -915,6 +915,7 @@ class CsvTest(ConvertTest):
 
     def test_what_says_that_there_was_no_error_is_none(self):
         for text, failed in (('"error": NaN', False), ('"error": " "', False), ('"error": false', False),
+                             ('"error": "false"', True),
                              ('"error": null', False), ('"x": 1', False), ('"error": "boom"', True)):
             path = self.file("e.json", f'[{{"id": "a", "s": 1, {text}}}, {{"id": "b", "s": 0, "error": "late"}}]')
             rows = self.rows("table", f"m={path}", "--case", "id", "--score", "s", "--error", "error")

@@ -176,7 +176,11 @@ class DecisionTest(unittest.TestCase):
             self.assertEqual((found["gate_met"], found["gate_contradicted"]), (met, not met))
             self.assertEqual(found["gate_reason"], None if met else "cases that must pass and do not: c1")
         found = decide.decision(seen, decide.Limits(), True, {"c1": False})  # what is missing may yet pass
-        self.assertEqual((found["gate_met"], found["gate_contradicted"]), (False, False))
+        self.assertEqual((found["gate_met"], found["gate_contradicted"], found["gate_reason"]),
+                         (False, False, "cases that must pass and have trials without a score: c1"))
+        found = decide.decision(seen, decide.Limits(), True, {"c1": False, "c2": True})
+        self.assertEqual((found["gate_contradicted"], found["gate_reason"]), (
+            True, "cases that must pass and do not: c2; cases that must pass and have trials without a score: c1"))
         found = decide.decision(decide.Evidence([(1, 0)] * 8, 10), decide.Limits(gate="better"), True, {})
         self.assertEqual((found["gate_met"], found["gate_contradicted"]), (False, False))
 

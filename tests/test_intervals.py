@@ -198,6 +198,9 @@ class ExactIntervalTest(unittest.TestCase):
         self.assertEqual(found.interval, (low * 10**40 + 1, high * 10**40 + 1))
         self.assertTrue(found.exact)
 
+    def test_the_method_names_the_coarsest_grid(self):
+        self.assertEqual(exact_interval([2, 4, -2], 10).method, "exact, grid of 1/5")
+
     def test_three_cases_every_draw_by_hand(self):
         # [0, 1, 5] drawn three times, all 27 draws by their sum: 0 once, 1 and 2 three times each, 3 once, 5 three
         # times, 6 six times, 7, 10 and 11 three times each, 15 once.

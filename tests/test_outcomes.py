@@ -54,6 +54,16 @@ class ConsistencyTest(unittest.TestCase):
         self.assertEqual((single["candidate"]["pass_hat_k"], single["newly_unsteady"]), ([0], []))
         self.assertIn("a case has a single trial", single["reason"])
 
+    def test_a_case_that_must_pass_fails_for_certain_where_a_trial_says_so_or_the_model_gave_no_answer(self):
+        for manifests, after, certain in (((), [1, None], False), ((), [0, None], True),
+                                          ([{"task": {"name": "t"}}] * 2, [1, None], True)):
+            case = ComparedCase("c1", None, (("k", "v"),))
+            sides = [Side({}, [[Trial(t, score) for t, score in enumerate(scores)]], []) for scores in ([1, 1], after)]
+            pair = Pair([case], *sides, (0, 1), {}, [], manifests)
+            rules = outcomes.must_pass(pair, [("k", "v")])
+            self.assertEqual(outcomes.failed_cases(pair, rules), {"c1": certain})
+            self.assertIsNone(outcomes.failed_cases(pair, []))
+
     def test_must_pass_names_the_cases_that_do_not(self):
         pair = made_pair([[1, 1]] * 4, [[1, 1], [1, Fraction(9, 10)], [1, None], [1]], tags=[("kind", "safety")])
         (found,) = outcomes.must_pass(pair, [("kind", "safety")])

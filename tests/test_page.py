@@ -237,6 +237,11 @@ class PageTest(unittest.TestCase):
             told = browsed(["a", "b"], total)
             self.assertEqual((told["show"], told["left"]), (show, left))
 
+    def test_scores_of_0_and_1_in_another_range_are_no_passes(self):
+        for score_range, passes in (([0, 1], True), ([0, 10], False)):
+            text = html_report(sample() | {"score_range": score_range}, pair_of_runs())
+            self.assertEqual('<path class="score"' in text, not passes)
+
     def test_a_trial_that_was_dropped_counts_nowhere_on_the_page(self):
         comparison, pair = sample(), pair_of_runs()
         one_lost = [[trial._replace(score=None if t == 2 else 1) for t, trial in enumerate(case)]

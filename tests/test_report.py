@@ -394,8 +394,8 @@ class WordsTest(unittest.TestCase):
                                 "b": {f"{i}": few for i in range(54)}}
         _, tables = self.blocks(comparison, "slices")
         self.assertEqual([row.cells[0] for row in tables["slices"].rows], ["a: -2", "a: 1", "a: 3"])
-        said = ("54 slices of fewer than 6 sources, so without an interval, and none with p below 0.05 on these very "
-                "cases")
+        said = ("54 slices of fewer than 6 sources, so without an interval, and none with an adjusted p below 0.05 on "
+                "these very cases")
         self.assertEqual((tables["slices"].more_caption, len(tables["slices"].more)), (said, 54))
         self.assertIn(f"{said}: b: 0, b: 1,", " ".join(text_report(comparison).split()))
 
@@ -513,6 +513,22 @@ class WordsTest(unittest.TestCase):
         story = Words(comparison).story()
         self.assertEqual(story.subject, "1 case of inbox, 1 source, 1 trial a case")
         self.assertNotRegex(text_report(comparison), r"\b1 (cases|sources|trials|pairs|slices)\b|All 1 ")
+
+    def test_one_pair_that_differs_differs(self):
+        for count, words in ((1, "of which 1 differs"), (2, "of which 2 differ;")):
+            comparison = sample()
+            comparison["overall"]["these_cases"]["disagree"] = count
+            self.assertIn(words, Words(comparison).on_these_cases().note)
+
+    def test_a_sheet_says_nothing_of_steadiness_where_nothing_is_known_and_counts_warnings(self):
+        comparison = sample()
+        comparison["consistency"]["reason"] = "a case has a single trial"
+        comparison["warnings"] = comparison["warnings"] * 3
+        story = sheet([sample(), comparison], ["a", "b"])
+        rows = story.sections[0][2][0].rows
+        self.assertEqual([row.cells[-1] for row in rows], ["2", "not measured"])
+        self.assertIn("3 warnings in its report", rows[1].note)
+        self.assertIn("1 warning in its report", rows[0].note)
 
     def test_an_interval_and_a_p_of_these_cases_that_disagree_are_told_apart(self):
         for ends, p_value, told in (([0.1, 0.2], 0.4, True), ([-0.1, 0.2], 0.01, True), ([0.1, 0.2], 0.01, False),
@@ -971,6 +987,11 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(done, (0, "", ""))
         records, logs = (files.read_bytes(self.path(name)) for name in ("records.html", "logs.html"))
         self.assertTrue(records == logs)
+        shard = self.path("b.jsonl")
+        status, _, err = self.run_main(self.comparison, "--runs", f"a.jsonl,{shard}", "c.jsonl", "--cases", self.cases,
+                                       "--html", shard)
+        self.assertEqual(status, 1)
+        self.assertIn("it is read as well", err)
 
     def test_several_comparisons_make_one_sheet(self):
         other = self.save("other.json", read_json(self.comparison) | {

@@ -552,7 +552,7 @@ class Words:
         yield Table("slices", "Slices, worst first", [
             "Slice", "~cases", "~sources", "~baseline", "~candidate", "#difference", "#95% interval", "#adjusted p"],
             shown, more, f"{count_of(len(more), 'slice')} of fewer than {MIN_GROUPS} {self.unit}s, so without an "
-            f"interval, and none with p below {2 * ALPHA:g} on these very cases")
+            f"interval, and none with an adjusted p below {2 * ALPHA:g} on these very cases")
         method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
         meaning = (f" Adjusted p: how often any of them would stand out as much if nothing had changed{method}. The "
                    f"interval is by {self.unit}.") if any(row.ends for row in shown) else ""

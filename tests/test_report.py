@@ -514,6 +514,12 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(story.subject, "1 case of inbox, 1 source, 1 trial a case")
         self.assertNotRegex(text_report(comparison), r"\b1 (cases|sources|trials|pairs|slices)\b|All 1 ")
 
+    def test_a_plan_says_trials_a_case(self):
+        comparison = sample()
+        for count, words in ((31, "or 31 trials a case"), (1, "or 1 trial a case")):
+            comparison["plan"] |= {"source_groups": 42, "trials": count}
+            self.assertIn(f"takes 42 sources {words}", " ".join(map(str, Words(comparison).plans())))
+
     def test_one_pair_that_differs_differs(self):
         for count, words in ((1, "of which 1 differs"), (2, "of which 2 differ;")):
             comparison = sample()

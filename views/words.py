@@ -609,8 +609,9 @@ class Words:
             TableRow([name, self.plain(half[key])]) for key, name in names.items()
             if half[key] is not None and not (self.by_case and key == "twice_cases")])
         if plan["half_width"] is not None:
-            wanted = [count_of(plan[key], noun) for key, noun in (
-                ("source_groups", "source"), ("cases", "case"), ("trials", "trial a case")) if plan[key] is not None]
+            wanted = [count_of(plan[key], noun) + more for key, noun, more in (
+                ("source_groups", "source", ""), ("cases", "case", ""), ("trials", "trial", " a case"))
+                if plan[key] is not None]
             takes = f"A half-width of {self.plain(plan['half_width'])} takes {' or '.join(wanted) or NOT_MEASURED}"
             yield f"{joined(takes, plan['reason'])}."
         if detectable is not None:

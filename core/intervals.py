@@ -34,7 +34,7 @@ import random
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -60,6 +60,7 @@ BLUR = 1.5e-5                # noise that inversion may add to a mean, of the la
 FLIP_BLUR = 1e-4             # and to the sum of sign flips, of half the sum of all sizes
 NO_BLUR = 2                  # steps of a grid: noise of less takes longer than none
 FEW_NODES = 10_000           # points, up to which no noise is added
+LONGEST_RUN = 64             # nodes that are looked at together, and left out if none counts
 NEGLIGIBLE = 1e-13           # of a characteristic function: what is below is left out
 SMALLEST_TAIL = 1e-7         # below, an inverted tail is replaced by an upper bound
 
@@ -324,6 +325,9 @@ def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
 # === Inversion ========================================================================================================
 
 _Wave = tuple[float, complex]              # a point w, and the characteristic function there times its weight
+# A function of w that is no larger than 1, by how much its size grows at most where w grows by 1, how large it is as a
+# rule, and its power.
+_Factor = tuple[Callable[[float], complex], float, float, int]
 
 
 class _Nodes:
@@ -342,7 +346,7 @@ class _Nodes:
         self.angle = 2 * math.pi / self.cycle
         self.blur = 0.0
         if blur > NO_BLUR and self.count > FEW_NODES:
-            self.blur, self.count = blur, math.ceil(6.5 / (blur * self.angle))      # 1e-9 is left beyond
+            self.blur, self.count = blur, math.ceil(5 / (blur * self.angle))        # what is left beyond is below 1e-7
 
     def weight(self, w: float) -> float:
         """Return by how much the function counts at w: less where the noise is felt."""
@@ -352,6 +356,40 @@ class _Nodes:
 def _above(waves: Iterable[_Wave], y: float) -> float:
     """Return P(X > y) - 1/2 from (w, function times weight) at all nodes; y lies half way between two values."""
     return math.fsum([(wave * cmath.rect(1, -w * y)).imag for w, wave in waves])
+
+
+def _lasting(nodes: _Nodes, factors: Sequence[_Factor]) -> list[_Wave]:
+    """Return (w, function times weight) at the nodes where the function, a product of factors, is not negligible.
+
+    Runs of nodes are looked at in their middle, and left out where no growth within the run would make one count; the
+    others are looked at in shorter runs, down to single nodes. The first runs are as long as pays where factors are as
+    large as they are as a rule: a choice that changes the time and no result.
+    """
+    run = LONGEST_RUN
+    while run > 1 and sum([times * math.log(min(1.0, usual + growth * nodes.angle * run / 2))
+                           for _, growth, usual, times in factors]) > math.log(NEGLIGIBLE):
+        run //= 2
+    firsts: Iterable[int] = range(0, nodes.count, run)
+    while True:
+        waves: list[_Wave] = [((first + run / 2) * nodes.angle, 1.0) for first in firsts]
+        for function, growth, _, times in sorted(factors, key=lambda factor: factor[2] ** factor[3]):
+            more = growth * nodes.angle * (run - 1) / 2
+            waves = [(w, product) for w, before in waves if abs(product := before * (
+                min(1.0, abs(function(w)) + more) if more else function(w)) ** times) > NEGLIGIBLE]
+        if run == 1:
+            return [(w, product * nodes.weight(w)) for w, product in waves]
+        starts, length, run = [round(w / nodes.angle - run / 2) for w, _ in waves], run, max(1, run // 4)
+        firsts = [node for start in starts for node in range(start, min(start + length, nodes.count), run)]
+
+
+def _mean_of_waves(terms: Sequence[tuple[float, float]], w: float) -> complex:
+    """Return the mean of exp(iw part) over (weight, part): the characteristic function of one draw."""
+    return sum([cmath.rect(weight, w * part) for weight, part in terms])
+
+
+def _mean_of_both(half: float, w: float) -> float:
+    """Return the same of the two parts half and -half, each as likely as the other."""
+    return math.cos(w * half)
 
 
 class InvertedSum:
@@ -369,54 +407,32 @@ class InvertedSum:
         self.base = sum(count * low for (count, _), low in zip(draws, lows, strict=True))
         self.step = math.gcd(*(number - low for (_, weights), low in zip(draws, lows, strict=True)
                                for number in weights)) or 1
-        self.kinds: list[tuple[int, list[tuple[float, float]]]] = []       # how many; weights, and steps from the mean
+        self.factors = list[_Factor]()
         self.centre = top = most = variance = 0.0                          # in steps from base, as all below
         for (count, weights), low in zip(draws, lows, strict=True):
             steps = {(number - low) // self.step: weight for number, weight in weights.items()}
             mean = math.fsum(weight * step for step, weight in steps.items())
-            terms = [(weight, step - mean) for step, weight in steps.items()]
-            self.kinds.append((count, terms))
+            terms = [(weight, step - mean) for step, weight in steps.items()]          # steps from the mean
+            growth = math.fsum(weight * abs(part) for weight, part in terms)
+            usual = 0.75 * math.hypot(*steps.values())                         # as if the terms had any direction
+            self.factors.append((functools.partial(_mean_of_waves, terms), growth, usual, count))
             self.centre += count * mean
             top += count * max(steps)
             most = max(most, *(abs(part) for _, part in terms))
             variance += count * math.fsum(weight * part ** 2 for weight, part in terms)
-        self.kinds.sort(key=lambda kind: kind[0] * sum(weight * part ** 2 for weight, part in kind[1]), reverse=True)
         # Further from its mean than this the sum lies in less than 1e-12 of all draws (Bernstein's inequality).
-        self.radius = min(top, 9.5 * most + math.sqrt(90 * most ** 2 + 57 * variance)) + 1
-        self.blur = _Nodes(2 * self.radius, blur / self.step).blur
+        radius = 9.5 * most + math.sqrt(90 * most ** 2 + 57 * variance)
+        self.low, self.high = -min(radius, self.centre) - 1, min(radius, top - self.centre) + 1
+        self.blur = _Nodes(self.high - self.low, blur / self.step).blur
         self.waves: dict[int, list[_Wave]] = {}                            # by how coarse they are
 
     def share(self, most: int, coarse: int = 1) -> float:
         """Return P(sum <= most), with `coarse` times the noise where there must be any."""
         if coarse not in self.waves:
-            self.waves[coarse] = list(self._waves(_Nodes(2 * self.radius, coarse * self.blur)))
+            self.waves[coarse] = _lasting(_Nodes(self.high - self.low, coarse * self.blur), self.factors)
         y = (most - self.base) // self.step + 0.5 - self.centre
-        share = 0.5 - _above(self.waves[coarse], min(max(y, -self.radius), self.radius))
+        share = 0.5 - _above(self.waves[coarse], min(max(y, self.low), self.high))
         return min(1.0, max(0.0, share))
-
-    def _waves(self, nodes: _Nodes) -> Iterator[_Wave]:
-        """Yield (w, function times weight) at the nodes where the function is not negligible.
-
-        The function of one draw is the mean of exp(iw part). It grows no faster with w than the mean of |part|, so that
-        after a negligible one so many nodes are passed over as it takes to grow.
-        """
-        limits = [(NEGLIGIBLE ** (1 / count), math.fsum(weight * abs(part) for weight, part in terms) or 1.0)
-                  for count, terms in self.kinds]
-        node = 0
-        while node < nodes.count:
-            w, node = (node + 0.5) * nodes.angle, node + 1
-            weight = nodes.weight(w)
-            wave = complex(weight)
-            for (count, terms), (negligible, growth) in zip(self.kinds, limits, strict=True):
-                factor = sum([cmath.rect(weight, w * part) for weight, part in terms])
-                if abs(factor) <= negligible:
-                    node += int((negligible - abs(factor)) / growth / nodes.angle)
-                    break
-                wave *= factor ** count
-                if abs(wave) <= NEGLIGIBLE * weight:       # and the other factors are no larger than 1
-                    break
-            else:
-                yield w, wave
 
 
 def _inverted(kinds: _Kinds) -> _Solved:
@@ -590,17 +606,17 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
 def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:
     """Return the share of all subsets of sizes with a sum of at most reach, counted in one big whole number.
 
-    Its digit s, of a base above 2 ** len(sizes), is the number of subsets that add up to s. A size that may be taken
-    or left adds to the number itself, moved up by that many digits: a shift and an addition count for all sums at once.
+    Its digit s from the top, of a base above 2 ** len(sizes), is the number of subsets that add up to s. A size that
+    may be taken or left adds to the number itself, moved down by that many digits: a shift and an addition count for
+    all sums at once. Up to reach + 1 digits room is made below; then larger sums fall off there.
 
     >>> _count_subsets([1, 2], 2)         # sums 0, 1, 2 and 3
     Fraction(3, 4)
     """
-    width = len(sizes) + 1
-    counts, mask = 1, (1 << (reach + 1) * width) - 1
-    for size in sizes:
-        if size <= reach:
-            counts = (counts + (counts << size * width)) & mask
+    width, counts, room = len(sizes) + 1, 1, reach
+    for size in sorted(sizes):                                  # small ones first, so that the number grows late
+        up = min(size, room)
+        counts, room = (counts << up * width) + (counts >> (size - up) * width), room - up
     return Fraction(counts % ((1 << width) - 1), 1 << len(sizes))          # modulo base - 1 adds the digits up
 
 
@@ -622,10 +638,8 @@ def _invert_subsets(sizes: Counter[int], reach: int, coarse: int) -> float:
     if bound < SMALLEST_TAIL:
         return bound
     nodes = _Nodes(gap + min(total, 7 * math.sqrt(squares)), coarse * FLIP_BLUR * total)
-    waves = [((node + 0.5) * nodes.angle, 1.0) for node in range(nodes.count)]
-    for half, times in halves:
-        waves = [(w, product) for w, value in waves if abs(product := value * math.cos(w * half) ** times) > NEGLIGIBLE]
-    share = 0.5 - _above([(w, value * nodes.weight(w)) for w, value in waves], -gap)
+    factors = [(functools.partial(_mean_of_both, half), half, 0.5, times) for half, times in halves]
+    share = 0.5 - _above(_lasting(nodes, factors), -gap)
     return max(share, min(SMALLEST_TAIL, bound))
 
 

@@ -104,9 +104,7 @@ def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> trials.P
     names = args.baseline, args.candidate
     if args.trials:
         return trial_logs.read_trial_logs(args.trials, *names, reading)
-    case_set = harness.load_cases(args.cases)
-    recorded_with = None if args.recorded_with is None else harness.load_cases(args.recorded_with)
-    records = (harness.read_run(name, case_set, args.cases, recorded_with) for name in names)
+    case_set, records = harness.read_runs(names, args.cases, args.recorded_with)
     pair = trials.from_records(records, case_set, names)
     if args.task is not None:
         for name, manifest in zip(names, pair.manifests, strict=True):

@@ -503,6 +503,13 @@ def read_run(text: str, case_set: CaseSet, cases: str, recorded_with: CaseSet | 
     return record
 
 
+def read_runs(names: Sequence[str], cases: str, recorded_with: str | None) -> tuple[CaseSet, Iterator[Record]]:
+    """Return the case set of a file, and one by one the run records that names stand for; see read_run."""
+    case_set = load_cases(cases)
+    old = None if recorded_with is None else load_cases(recorded_with)
+    return case_set, (read_run(name, case_set, cases, old) for name in names)
+
+
 def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_changed: bool = False,
                 recorded_with: CaseSet | None = None) -> Record:
     """Return the run record of log files, graded by the task that they name; see replay. `cases` names the case set.

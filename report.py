@@ -40,9 +40,7 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pa
     """Return the comparison's two runs, None where none are named; raise RunError where it was made from others."""
     if not args.runs:
         return None
-    case_set = harness.load_cases(args.cases)
-    recorded_with = None if args.recorded_with is None else harness.load_cases(args.recorded_with)
-    records = (harness.read_run(name, case_set, args.cases, recorded_with) for name in args.runs)
+    case_set, records = harness.read_runs(args.runs, args.cases, args.recorded_with)
     pair = trials.from_records(records, case_set, args.runs)
     made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
     stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in trials.SIDES]
@@ -94,10 +92,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if bool(args.runs) != bool(args.cases) or args.runs and several:
         parser.error("--runs and --cases go together, and with one comparison; of trial logs compare.py --html shows "
                      "the trials")
+    if args.recorded_with is not None and not args.runs:
+        parser.error("--recorded-with is for the logs of --runs; leave it out without them")
     if args.pages and (len(args.pages) != len(args.comparison) or not several):
         parser.error("--pages takes one page for each of several comparisons")
     runs = [path for name in args.runs or () for path in harness.run_paths(name)]
-    inputs = [*args.comparison, *runs, *([args.cases] if runs else ())]
+    inputs = [*args.comparison, *runs, *filter(None, (args.cases, args.recorded_with))]
     files.check_outputs([("a Markdown report", args.markdown), ("a page", args.html)], inputs)
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
         made = make(args)

@@ -325,9 +325,14 @@ def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
 # === Inversion ========================================================================================================
 
 _Wave = tuple[float, complex]              # a point w, and the characteristic function there times its weight
-# A function of w that is no larger than 1, by how much its size grows at most where w grows by 1, how large it is as a
-# rule, and its power.
-_Factor = tuple[Callable[[float], complex], float, float, int]
+
+
+class _Factor(NamedTuple):
+    """A factor of a characteristic function: no larger than 1, with its power."""
+    function: Callable[[float], complex]   # of w
+    growth: float                          # of its size at most, where w grows by 1
+    usual: float                           # its size as a rule
+    times: int
 
 
 class _Nodes:
@@ -372,10 +377,10 @@ def _lasting(nodes: _Nodes, factors: Sequence[_Factor]) -> list[_Wave]:
     firsts: Iterable[int] = range(0, nodes.count, run)
     while True:
         waves: list[_Wave] = [((first + run / 2) * nodes.angle, 1.0) for first in firsts]
-        for function, growth, _, times in sorted(factors, key=lambda factor: factor[2] ** factor[3]):
+        for function, growth, _, times in sorted(factors, key=lambda factor: factor.usual ** factor.times):
             more = growth * nodes.angle * (run - 1) / 2
             waves = [(w, product) for w, before in waves if abs(product := before * (
-                min(1.0, abs(function(w)) + more) if more else function(w)) ** times) > NEGLIGIBLE]
+                min(1.0, abs(function(w)) + more) if run > 1 else function(w)) ** times) > NEGLIGIBLE]
         if run == 1:
             return [(w, product * nodes.weight(w)) for w, product in waves]
         starts, length, run = [round(w / nodes.angle - run / 2) for w, _ in waves], run, max(1, run // 4)
@@ -415,7 +420,7 @@ class InvertedSum:
             terms = [(weight, step - mean) for step, weight in steps.items()]          # steps from the mean
             growth = math.fsum(weight * abs(part) for weight, part in terms)
             usual = 0.75 * math.hypot(*steps.values())                         # as if the terms had any direction
-            self.factors.append((functools.partial(_mean_of_waves, terms), growth, usual, count))
+            self.factors.append(_Factor(functools.partial(_mean_of_waves, terms), growth, usual, count))
             self.centre += count * mean
             top += count * max(steps)
             most = max(most, *(abs(part) for _, part in terms))
@@ -638,7 +643,7 @@ def _invert_subsets(sizes: Counter[int], reach: int, coarse: int) -> float:
     if bound < SMALLEST_TAIL:
         return bound
     nodes = _Nodes(gap + min(total, 7 * math.sqrt(squares)), coarse * FLIP_BLUR * total)
-    factors = [(functools.partial(_mean_of_both, half), half, 0.5, times) for half, times in halves]
+    factors = [_Factor(functools.partial(_mean_of_both, half), half, 0.5, times) for half, times in halves]
     share = 0.5 - _above(_lasting(nodes, factors), -gap)
     return max(share, min(SMALLEST_TAIL, bound))
 

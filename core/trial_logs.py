@@ -26,7 +26,7 @@ from core.kinds import HEAD, describe
 from core.texts import unpacked
 from core.trials import (
     LARGEST, MEASURES, SIDES, ComparedCase, Fields, Measures, Note, Pair, Score, ScoreRange, Side, Trial, amount,
-    kept_text, listed, note_of, score_places, seed_note, seed_order)
+    kept_text, listed, note_of, score_places, seed_note, seed_order, tag_pairs)
 from harness import SYSTEM_FIELDS
 
 INPUTS = ("input", "input_sha256")
@@ -226,9 +226,8 @@ def _tags(tags: object) -> tuple[tuple[str, str], ...] | None:
 
 @functools.lru_cache(maxsize=4096)  # the rows of a case repeat its tags
 def _tag_pairs(tags: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, str], ...]:
-    pairs = {(_text(tag, "tag").strip(), _text(value, "tag value").strip())
-             for tag, values in tags for value in (values if isinstance(values, list) else [values])}
-    return tuple(sorted(pair for pair in pairs if all(pair)))
+    return tag_pairs((_text(tag, "tag"), _text(value, "tag value"))
+                     for tag, values in tags for value in (values if isinstance(values, list) else [values]))
 
 
 # === Rows among themselves ===

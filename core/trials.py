@@ -159,6 +159,16 @@ def seed_order(seed: int | str | None) -> tuple[bool, Any]:
     return not isinstance(seed, int), "" if seed is None else seed
 
 
+def tag_pairs(tags: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return the (tag, value) pairs of a case sorted, each once, without blanks at their ends; a blank one is none.
+
+    >>> tag_pairs([("lang", "en "), ("kind", ""), ("area", "tax"), ("lang", "en")])
+    (('area', 'tax'), ('lang', 'en'))
+    """
+    pairs = {(tag.strip(), value.strip()) for tag, value in tags}
+    return tuple(sorted(pair for pair in pairs if all(pair)))
+
+
 def note_of(code: str, message: str, which: str, advice: str) -> list[Note]:
     """Return a list of one note, which says what its message is true of; an empty list where that is nothing."""
     return [{"code": code, "message": f"{message}: {which}", "advice": advice}] if which else []
@@ -211,9 +221,9 @@ def from_records(records: Iterable[Fields], case_set: harness.CaseSet, names: Se
 
 
 def _compared(case: harness.Case) -> ComparedCase:
-    tags = {tag: value.strip() for tag, value in case.tags.items() if value.strip()}  # a blank one says nothing
-    source = tags.pop("source", None)
-    return ComparedCase(case.id, source, tuple(sorted(tags.items())), case.input, case.expected)
+    tags = dict(case.tags)
+    source = tags.pop("source", "").strip() or None
+    return ComparedCase(case.id, source, tag_pairs(tags.items()), case.input, case.expected)
 
 
 def _run(record: Fields, manifest: Fields, name: str, case_set: harness.CaseSet) -> _Run:

@@ -112,7 +112,8 @@ class Rows:
         score, error = (None, sample.error) if sample.error else score_of(sample.score, self.words)
         if score is None:
             self._unscored.setdefault(config, Counter())[first_words(error)] += 1
-        if score is None and not sample.error and isinstance(sample.score, str) and error != sample.score:
+        unknown = isinstance(sample.score, str) and known_word(sample.score, self.words) is None
+        if score is None and not sample.error and unknown:
             self._no_scores[sample.score[:LABEL]] += 1
         row = {"seed": seed, "config": config, "score": score, "error": first_words(error) if error else None,
                "cluster": None if cluster is None else text_of(cluster), **sample.measures,
@@ -318,6 +319,12 @@ def first_words(error: object) -> str:
     return str(error).strip().partition("\n")[0][:SHORT_TEXT]
 
 
+def known_word(value: Any, words: Collection[str]) -> str | None:
+    """Return the word that a text is, as it is written or else in small letters; None where it is none of them."""
+    texts = (value, value.strip().lower()) if isinstance(value, str) else ()
+    return next((text for text in texts if text in words), None)
+
+
 def score_of(value: Any, words: Mapping[str, float | None]) -> tuple[float | None, str | None]:
     """Return (score, None), or (None, why the value is none). words: the scores of texts that are no numbers.
 
@@ -326,14 +333,14 @@ def score_of(value: Any, words: Mapping[str, float | None]) -> tuple[float | Non
     >>> score_of("timeout", {"timeout": None})
     (None, 'timeout')
     """
-    if isinstance(value, str):
-        text = value.strip().lower()
-        word, value = value, words.get(value, words.get(text, value))
-        if value is None:
-            return None, word
-        if isinstance(value, str) and DECIMAL.fullmatch(text):
-            value = float(text)
-            value = int(value) if value.is_integer() else value
+    word = known_word(value, words)
+    if word is not None and words[word] is None:
+        return None, value
+    if word is not None:
+        value = words[word]
+    elif isinstance(value, str) and DECIMAL.fullmatch(value.strip()):
+        value = float(value)
+        value = int(value) if value.is_integer() else value
     if isinstance(value, (int, float)) and abs(value) < math.inf:  # false for NaN as well
         return int(value) if isinstance(value, bool) else value, None
     return None, f"not scored: {'no value' if value is None else repr(value)[:60]}"

@@ -24,7 +24,7 @@ from core.kinds import HEAD, describe
 from core.texts import Json, head, opened
 from core.trial_logs import error_words
 from core.trials import MEASURES
-from importers.rows import Rows, Sample, digest, no_field, pick, score_of, total
+from importers.rows import Rows, Sample, digest, known_word, no_field, pick, score_of, total
 
 VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
 EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct > trials.jsonl"
@@ -77,8 +77,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
                 raise RunError(f"{where}: {name} is blank; fill it in")
         if score in (None, "") or score != score:  # NaN
             error = error or "no score"
-        number, reason = score_of(score, rows.words)
-        if not error and number is None and reason != score:  # a word that is no score is its own reason
+        if not error and score_of(score, rows.words)[0] is None and known_word(score, rows.words) is None:
             raise RunError(f"{where}: score {score!r:.60} is no number; correct it, or give --map WORD=NUMBER, or "
                            "WORD= for what is no score")
         measures = {}

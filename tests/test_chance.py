@@ -111,6 +111,20 @@ def made_pair(baseline, candidate, outputs=None, shift=0, score_range=(0, 1), ta
     return Pair([ComparedCase(f"c{i}", None, tuple(tags)) for i in range(len(baseline))], *sides, score_range, {}, [])
 
 
+def dealt_by_convolution(cases):
+    """Return how often dealt passes differ as much, by adding up the cases one by one."""
+    grid = math.lcm(*(n for _, b, _, c in cases for n in (b, c)))
+    sums = Counter({0: 1.0})
+    for b, in_b, c, in_c in cases:
+        longer = Counter()
+        for move, dealt in chance._deals(b + c, in_b, in_c).items():
+            for total, share in sums.items():
+                longer[total + move * grid // (in_b * in_c)] += share * dealt
+        sums = longer
+    seen = abs(sum(c * grid // in_c - b * grid // in_b for b, in_b, c, in_c in cases))
+    return sum(share for total, share in sums.items() if abs(total) >= seen)
+
+
 def asked(pair, paired=True, cases=None):
     luck = chance.shared_luck(pair, paired)
     scores = chance.scores_of(pair)
@@ -153,16 +167,7 @@ class TheseCasesTest(unittest.TestCase):
 
     def test_passes_dealt_on_a_fine_grid_err_to_the_safe_side_by_little(self):
         passes = [(3, 7, 9, 11), (2, 9, 8, 13), (5, 11, 6, 7), (4, 13, 5, 9), (6, 17, 3, 7)]
-        grid, sums = math.lcm(7, 9, 11, 13, 17), {0: 1.0}
-        for b, in_b, c, in_c in passes:
-            added = Counter()
-            for move, share in chance._deals(b + c, in_b, in_c).items():
-                for total, weight in sums.items():
-                    added[total + move * grid // (in_b * in_c)] += weight * share
-            sums = added
-        seen = abs(sum(c * grid // in_c - b * grid // in_b for b, in_b, c, in_c in passes))
-        true = sum(weight for total, weight in sums.items() if abs(total) >= seen)
-        found = chance._dealt(passes)
+        true, found = dealt_by_convolution(passes), chance._dealt(passes)
         self.assertLessEqual(true, found)
         self.assertLess(found - true, 1e-3)
 
@@ -230,17 +235,7 @@ class TheseCasesTest(unittest.TestCase):
     def test_dealt_passes_add_up_as_a_convolution_says(self):
         for cases in ([(2, 5, 3, 5)] * 20 + [(4, 5, 1, 4)] * 15 + [(0, 3, 2, 3)] * 10, [(5, 5, 0, 5)] * 44,
                       [(2, 5, 3, 5)] * 90 + [(3, 5, 2, 5)] * 80, [(1, 1, 1, 1)] * 3, [(300, 900, 333, 1000)]):
-            grid = math.lcm(*(n for _, b, _, c in cases for n in (b, c)))
-            sums = Counter({0: 1.0})
-            for b, in_b, c, in_c in cases:
-                longer = Counter()
-                for move, dealt in chance._deals(b + c, in_b, in_c).items():
-                    for total, share in sums.items():
-                        longer[total + move * grid // (in_b * in_c)] += share * dealt
-                sums = longer
-            seen = abs(sum(c * grid // in_c - b * grid // in_b for b, in_b, c, in_c in cases))
-            exact = sum(share for total, share in sums.items() if abs(total) >= seen)
-            self.assertAlmostEqual(chance._dealt(cases), min(exact, 1), delta=2e-12)
+            self.assertAlmostEqual(chance._dealt(cases), min(dealt_by_convolution(cases), 1), delta=2e-12)
 
     def test_no_change_is_rarely_called_one(self):
         rng, worlds, alarms = random.Random(24), 400, Counter()

@@ -9,6 +9,7 @@ run records are graded by harness.py, so that the page's trials are real ones.
 import contextlib
 import copy
 import doctest
+import html
 import io
 import json
 import os
@@ -17,6 +18,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+import compare
 from core import files
 from core.files import clean
 from core import trials
@@ -900,6 +902,12 @@ class MarkdownTest(unittest.TestCase):
                      "1.0.0"):
             self.assertIn(need, text)
 
+    def test_regressions_that_are_not_all_shown_say_so(self):
+        row = next(row for row in sample()["cases"] if row["difference"] < 0)
+        for count, words in ((10, "worst first (10)"), (15, "worst first (10 of 15)")):
+            comparison = sample() | {"cases": [row | {"case_id": f"c{i}"} for i in range(count)]}
+            self.assertIn(f"**Regressions, {words}**", html.unescape(markdown_report(comparison)))
+
     def test_lines_that_moved_were_doubled_or_ended_otherwise_are_told_of(self):
         for before, after, lines in (("A\nB\nC", "B\nA\nC", ["+ B", "- B"]), ("A\nA\nB", "A\nB", ["- A"]),
                                      ("A\n", "A", ["- "]), ("A", "A\nB", ["+ B"])):
@@ -998,6 +1006,26 @@ class CommandTest(unittest.TestCase):
                                        "--html", shard)
         self.assertEqual(status, 1)
         self.assertIn("it is read as well", err)
+
+    def test_logs_that_were_graded_again_are_shown_with_both_case_sets(self):
+        cases, corrected = os.path.join(HERE, "cases-robustness.json"), self.path("corrected.json")
+        value = read_json(cases)
+        value["cases"][0]["tags"]["variant"] = "corrected"
+        with open(corrected, "w") as file:
+            json.dump(value, file)
+        runs = [os.path.join(HERE, f"recorded/qwen-coder-{name}.jsonl") for name in ("v1", "v2")]
+        saved, both = self.path("again.json"), ["--cases", corrected, "--recorded-with", cases]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(compare.main([*runs, *both, "--out", saved]), 0)
+        self.assertEqual(self.run_main(saved, "--runs", *runs, *both, "--html", self.path("again.html"))[0], 0)
+        status, _, err = self.run_main(saved, "--runs", *runs, "--cases", corrected, "--html", self.path("no.html"))
+        self.assertEqual(status, 1)
+        self.assertIn("--recorded-with OLD.json", err)
+        status, _, err = self.run_main(saved, "--runs", *runs, *both, "--html", cases)
+        self.assertIn("it is read as well", err)
+        with contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
+            report.main([saved, "--recorded-with", cases])
+        self.assertIn("--recorded-with is for the logs of --runs", told.getvalue())
 
     def test_several_comparisons_make_one_sheet(self):
         other = self.save("other.json", read_json(self.comparison) | {

@@ -250,6 +250,7 @@ class _Panel:
         self.trials = {row.key: _matched(*recorded.get(row.key, ((), ())))
                        for row in (*self.table.rows, *self.table.more) if row.key in self.cases}
         self.drawn = min(max(map(len, self.trials.values()), default=0), DRAWN_TRIALS)
+        self.strips_px = max(84, 14 * self.drawn + 14) if self.drawn else 0  # the width of their column
         self.members: dict[Any, list[str]] = {}  # the cases of each source, and of each slice
         for case in self.cases.values():
             for key in (case.source, *case.tags):
@@ -384,9 +385,8 @@ def story_html(story: Story) -> str:
                 main += _sides(block, marker)
             elif block.key == "cases" and panel:
                 cases = _table(story, panel.table, panel)  # before explained(), which asks what did not open
-                width = max(84, 14 * panel.drawn + 14) if panel.drawn else 0
                 main += (f'<p class="legend">{panel.explained()}</p><div id="all-cases" data-n="{len(panel.cases)}" '
-                         f'style="--strips:{width}px">{cases}</div>')
+                         f'style="--strips:{panel.strips_px}px">{cases}</div>')
             else:
                 main += _table(story, block, panel)
         main += "</section>\n"

@@ -26,6 +26,9 @@ MARKDOWN_WIDTH = 100  # characters of a table's row, about what a pull request s
 ROW_LIMITS = (1000, 500, 200, 100, 50, 20, 10, 5)  # of a table; the first that makes a text fit is taken
 LEAST_WIDTH = 60  # columns of a terminal
 TEXT_ROWS = 40  # of a table on a terminal
+LEFT_OUT = (f"What does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is left out; it is in the "
+            "comparison's JSON and its run records.")
+MADE_BY = "<sub>Made by report.py</sub>"  # so that the next may replace it
 FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, with the regressions
 FIRST_ROWS = 10  # regressions there
 FIGURES = ("#", "~")  # what the heads of columns of figures begin with
@@ -271,9 +274,8 @@ def _markdown(story: Story, limit: int) -> str:
         if inner:
             folded += ["", f"<details><summary>{_md(heading)}</summary>", *inner, "", "</details>"]
     if limit < ROW_LIMITS[0]:
-        folded += ["", f"What does not fit into the {MARKDOWN_LIMIT:,} characters of a comment is left out; it is in "
-                   "the comparison's JSON and its run records."]
-    return "\n".join([*first, *folded, "", "<sub>Made by report.py</sub>", ""])  # so that the next may replace it
+        folded += ["", LEFT_OUT]
+    return "\n".join([*first, *folded, "", MADE_BY, ""])
 
 
 def story_markdown(story: Story) -> str:
@@ -286,5 +288,5 @@ def story_markdown(story: Story) -> str:
         text = _markdown(story, limit)
         if len(text) <= MARKDOWN_LIMIT:
             return text
-    end = text[text.rindex("\nWhat does not fit"):]
+    end = "\n".join(["", LEFT_OUT, "", MADE_BY, ""])
     return text[:MARKDOWN_LIMIT - len(end)].rpartition("\n")[0] + end

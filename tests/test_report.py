@@ -923,6 +923,11 @@ class MarkdownTest(unittest.TestCase):
         text = markdown_report(comparison)
         self.assertLessEqual(len(text), MARKDOWN_LIMIT)
         self.assertRegex(text, r"\nWhat does not fit into [^\n]*\n\n?<sub>Made by report.py</sub>\n\Z")
+        plain = Words(sample()).story()
+        with mock.patch.object(text_view, "ROW_LIMITS", (5,)):
+            for limit in range(1000, 1200, 5):  # wherever the cut comes
+                with mock.patch.object(text_view, "MARKDOWN_LIMIT", limit):
+                    self.assertLessEqual(len(story_markdown(plain)), limit)
 
     def test_limit_is_kept_where_a_long_prompt_was_rewritten(self):
         prompts = ["\n".join(f'{{"text": "message {i} @{i}", "{key}": "billing"}}' for i in range(400))

@@ -27,7 +27,7 @@ import threading
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, get_args
 
 from core import kinds
@@ -50,34 +50,34 @@ class RunError(Exception):
 # === Reading ===
 
 
-def open_input(path: str) -> io.BufferedReader:
-    """Return a file, open for reading; raise OSError where it cannot be, or is a device, which may have no end."""
-    if stat.S_IFMT(os.stat(path).st_mode) in (stat.S_IFCHR, stat.S_IFBLK):
-        raise OSError(errno.EINVAL, "it is a device")
-    return io.BufferedReader(io.FileIO(path), kinds.HEAD)
+@contextlib.contextmanager
+def open_input(path: str) -> Iterator["io.BufferedReader[Any]"]:
+    """Open a file for reading; raise RunError where it cannot be read, or is a device, which may have no end."""
+    try:
+        if stat.S_IFMT(os.stat(path).st_mode) in (stat.S_IFCHR, stat.S_IFBLK):
+            raise OSError(errno.EINVAL, "it is a device")
+        with io.BufferedReader(io.FileIO(path), kinds.HEAD) as file:
+            yield file
+    except OSError as error:
+        raise RunError(f"cannot read {path or repr(path)}: {error.strerror}; give a file that can be read") from None
 
 
 def read_bytes(path: str, size: int = MOST_BYTES) -> bytes:
     """Return a file's bytes, or its first `size`; raise RunError where it cannot be read, or has MOST_BYTES or more."""
-    try:
-        with open_input(path) as file:
-            pieces = iter(lambda: file.read(PIECE), b"")
-            data = b"".join(itertools.islice(pieces, size // PIECE + 1))[:size]
+    with open_input(path) as file:
+        pieces = iter(lambda: file.read(PIECE), b"")
+        data = b"".join(itertools.islice(pieces, size // PIECE + 1))[:size]
         if len(data) == MOST_BYTES:
             raise OSError(errno.EFBIG, f"it has {MOST_BYTES} bytes or more")
-        return data
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise RunError(f"cannot read {path or repr(path)}: {reason}; give a file that can be read") from None
+    return data
 
 
 def decode(data: bytes, where: str) -> str:
     """Return the text of UTF-8, UTF-16 or UTF-32 bytes, a byte-order mark taken off; raise RunError for other bytes."""
-    encoding = json.detect_encoding(data)
     try:
-        return data.decode(encoding)
+        return data.decode(json.detect_encoding(data))
     except UnicodeDecodeError as error:
-        raise RunError(f"{where}: byte {error.start} is not {encoding}; save the file as UTF-8") from None
+        raise RunError(f"{where}: {json_reason(error)}; save the file as UTF-8") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -98,11 +98,13 @@ def _finite(literal: str) -> float:
 STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
 
 
-def parse_json(text: str, where: str, decoder: json.JSONDecoder = STRICT) -> Any:
+def parse_json(text: str | bytes, where: str, decoder: json.JSONDecoder = STRICT) -> Any:
     """Return the value of a JSON text; raise RunError, naming where and the place in it, for what is not strict JSON.
 
     Strict: no NaN or Infinity, no number beyond the largest float, no key twice in an object.
     """
+    if isinstance(text, bytes):
+        text = decode(text, where)
     try:
         return decoder.decode(text)
     except (ValueError, RecursionError) as error:
@@ -122,33 +124,29 @@ def json_reason(error: Exception) -> str:
     return "a whole number of thousands of digits" if str(error).startswith("Exceeds") else str(error)
 
 
-def identify(data: bytes, path: str) -> tuple[str, Any]:
-    """Return what a file's bytes are, in words, and their JSON value, if any; of a value a line, that of line 1."""
-    kind, _ = kinds.describe(data, path)
-    if kind not in kinds.OURS:
-        return kind, None
-    text = decode(data, path)
-    value = parse_json(text.partition("\n")[0] if kind in ("a log", "a plain trial log") else text, path)
-    return kinds.by_keys(value)[0] if isinstance(value, dict) else kind, value
-
-
 def refusal(path: str, wanted: str, advice: str = "", data: bytes = b"",
             error: type[Exception] = RunError) -> Exception:
-    """Return the error of a file that is not what was wanted: what it is, and the command that reads it, or the advice.
+    """Return the error of a file that is not what was wanted: what it is, and the command that reads it.
 
-    The advice comes first for a file of this tool's own kinds.
+    The advice stands in its place where nobody knows what it is.
     """
     kind, reader = kinds.describe(data, path)
-    if not reader or advice and kind in kinds.OURS:
-        reader = advice
-    return error(f"{path} is {kind + ', ' if kind else ''}not {wanted}; {reader}")
+    return error(f"{path} is {kind + ', ' if kind else ''}not {wanted}; "
+                 f"{advice if advice and kind in kinds.UNTOLD else reader}")
 
 
 def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception] = RunError) -> Any:
-    """Return the JSON value of a file's bytes; raise error, with the advice, where it is of another kind."""
-    actual_kind, value = identify(data, path)
-    if actual_kind != kind:
+    """Return the JSON object in a file's bytes, of a log its header; raise error, with the advice, for another kind.
+
+    What may have been meant, and is not JSON, is told as that.
+    """
+    found, value = kinds.describe(data, path)[0], None
+    if found in (kind, *kinds.UNTOLD):
+        text = decode(data, path)
+        value = parse_json(text.partition("\n")[0] if found == "a log" else text, path)
+    if found != kind:
         raise refusal(path, kind, advice, data, error)
+    check_fields(value, {}, path, error)  # it may be a list of such
     return value
 
 
@@ -180,50 +178,49 @@ def check_outputs(outputs: Sequence[tuple[str, str | None]], inputs: Sequence[st
     record", "a page" or "a Markdown report"; a run record only by one with the case set, task and system of manifest,
     where that is given. Nothing that is read, and nothing twice, is written.
     """
-    targets = set[int | str]()
+    taken: set[int | str] = {os.path.realpath(path) for path in inputs}
     for kind, path in outputs:
         if path is not None:
             stream = stream_of(path)
             target = os.path.realpath(path) if stream is None else stream
-            reason = ("it is named for two outputs; give each a file of its own" if target in targets else
-                      _why_not_written(target, kind, inputs, manifest))
+            reason = ("it is read as well, or named twice; name another file" if target in taken else
+                      _why_no_stream(target) if isinstance(target, int) else _why_no_file(target, kind, manifest))
             if reason:
                 raise RunError(f"cannot write {path or repr(path)}: {reason}")
-            targets.add(target)
+            taken.add(target)
 
 
-def _why_not_written(target: int | str, kind: str, inputs: Sequence[str], manifest: Any) -> str:
-    """Return why a stream or a file, by its real path, is not written, and what to do; "" where it can be."""
-    if isinstance(target, int):
-        printed = {1: sys.stdout, 2: sys.stderr}.get(target)  # one that was closed has the null device in its place
-        is_open = os.path.exists(f"/dev/fd/{target}") and getattr(printed, "name", "") != os.devnull
-        return "" if is_open else "there is no such stream; name one that is open"
-    folder, exists = os.path.dirname(target), os.path.exists(target)
-    if os.path.isdir(target):
+def _why_no_stream(number: int) -> str:
+    """Return why a stream is not written, and what to do; "" where it can be."""
+    printed = {1: sys.stdout, 2: sys.stderr}.get(number)  # one that was closed has the null device in its place
+    is_open = os.path.exists(f"/dev/fd/{number}") and getattr(printed, "name", "") != os.devnull
+    return "" if is_open else "there is no such stream; name one that is open"
+
+
+def _why_no_file(path: str, kind: str, manifest: Any) -> str:
+    """Return why an output of this kind is not written to a real path, and what to do; "" where it can be."""
+    if os.path.isdir(path):
         return "it is a folder; name a file"
-    if any(os.path.realpath(name) == target or exists and os.path.exists(name) and os.path.samefile(name, target)
-           for name in inputs):
-        return "it is read as well; name another file"
-    if exists and not os.path.isfile(target):  # a device or a pipe
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe
         return ""
+    folder = os.path.dirname(path)
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
         return f"there is no folder {folder} that may be written to; make it, or name another"
-    actual_kind = _kind_to_replace(target, kind, manifest) if exists else kind
-    return "" if actual_kind == kind else (
-        f"it is {actual_kind or 'a file of another kind'}, and only {kind} made before is replaced; name another file")
+    if not os.path.exists(path) or _is_earlier(data := read_bytes(path), path, kind, manifest):
+        return ""
+    alike = " of this case set, task and system" if manifest else ""
+    return (f"it is {kinds.describe(data, path)[0] or 'a file of another kind'}, and only {kind}{alike} made before is "
+            "replaced; name another file")
 
 
-def _kind_to_replace(path: str, kind: str, manifest: Any) -> str:
-    """Return of what kind a file is that an output would replace: that of the output if it is empty, "" if unknown."""
-    data = read_bytes(path)
-    if not data or kind in _REPORTS and re.fullmatch(_REPORTS[kind], data, re.DOTALL):
-        return kind
+def _is_earlier(data: bytes, path: str, kind: str, manifest: Any) -> bool:
+    """Tell whether a file that an output would replace is empty, or an earlier output of its kind."""
+    if not data or kind in _REPORTS:
+        return not data or re.fullmatch(_REPORTS[kind], data, re.DOTALL) is not None
     with contextlib.suppress(RunError):
-        actual_kind, value = identify(data, path)
-        if actual_kind == "a run record" and manifest and not _is_rerun(value["manifest"], manifest):
-            return "a run record of another case set, task or system"
-        return actual_kind
-    return ""
+        value = expect(kind, data, path, "")
+        return not manifest or _is_rerun(value["manifest"], manifest)
+    return False
 
 
 def _is_rerun(*manifests: Any) -> bool:
@@ -244,15 +241,14 @@ def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
     check_outputs([(kind, path)], (), manifest)
     stream, data = stream_of(path), text.encode("utf-8", "backslashreplace")
     try:
-        if stream in (1, 2):  # in its order among what is printed
-            print(text, end="", file=sys.stdout if stream == 1 else sys.stderr, flush=True)
-            if stream == 2 and (failure := _failure_of(sys.stderr)):  # run_command tells that of stdout
-                raise failure
-        elif stream is not None or os.path.exists(path) and not os.path.isfile(path):
-            with open(path if stream is None else stream, "wb", closefd=stream is None) as device:
-                device.write(data)
-        else:
+        if stream is None and (os.path.isfile(path) or not os.path.exists(path)):
             _replace(os.path.realpath(path), data)
+            return
+        for printed in (sys.stdout, sys.stderr):  # which comes before it
+            printed.flush()
+        with (contextlib.suppress(BrokenPipeError),  # its reader has gone
+              open(path if stream is None else stream, "wb", closefd=stream is None) as device):
+            device.write(data)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}; free disk space or name another file") from None
 
@@ -306,38 +302,39 @@ class Appender:
         fresh: the file must not be there. mode: the permissions of a new file, less the umask.
         """
         self.path, self.data = path, bytearray()
-        self._file = -1
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | (os.O_EXCL if fresh else 0)
         try:
             import fcntl  # here: only who locks a file needs it, and some systems have none
-            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | (os.O_EXCL if fresh else 0), mode)
-            if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                raise RunError(f"{path} is not a file that keeps what is written to it; name another with --log")
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._begin(self.read(), beginning, check)
-        except BaseException as error:
-            if self._file >= 0:
+            self._file = os.open(path, flags, mode)
+            try:
+                if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                    raise OSError(errno.EINVAL, "it is not a file that keeps what is written to it")
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._begin(self.read(), beginning, check)
+            except BaseException:
                 self.close()
-            if not isinstance(error, (OSError, ImportError)):
                 raise
+        except ImportError:
+            raise RunError("no file can be locked here; record and collect on Linux or macOS") from None
+        except OSError as error:
             reasons = {
-                ModuleNotFoundError: "no file can be locked here; record and collect on Linux or macOS",
                 FileNotFoundError: "there is no such folder; make it, or name another file with --log",
                 FileExistsError: "no log is overwritten; continue it with --resume, or name another with --log",
                 BlockingIOError: "it is in use by another recorder or collector; wait for it, or stop it"}
-            reason = reasons.get(type(error), f"{getattr(error, 'strerror', error)}; name another file with --log")
-            raise RunError(f"cannot write {getattr(error, 'filename', None) or path}: {reason}") from None
+            reason = reasons.get(type(error), f"{error.strerror}; name another file with --log")
+            raise RunError(f"cannot write {error.filename or path}: {reason}") from None
 
     def _begin(self, content: bytes, beginning: bytes, check: Callable[[bytes], int]) -> None:
         """Take in the whole lines of a file, and end it at the last of them that check keeps."""
         line_end = content.rfind(b"\n") + 1
         lines, rest = content[:line_end], content[line_end:]
         with contextlib.suppress(RunError):
-            if isinstance(parse_json(decode(rest, ""), ""), dict):
+            if isinstance(parse_json(rest, ""), dict):
                 lines, rest = content + b"\n", b""
         kept = check(lines)
-        start = rest.lstrip(b"\0\t" if lines else b"\t")  # a crash may leave NULs
-        if not start.startswith((b"{" if lines else beginning)[:len(start)]):
-            raise RunError(f"{self.path} is not a log: its end begins no line of one; name another file with --log")
+        start = rest.lstrip(b"\t")
+        if not lines and not start.startswith(beginning[:len(start)]):  # where lines are, check knows what they are
+            raise RunError(f"{self.path} is not a log, and does not begin as one; name another file with --log")
         self.data += lines[:kept]
         if kept < len(content):
             self._move_aside(content[kept:])
@@ -402,8 +399,8 @@ class Appender:
 
     def _saved(self, folder: str | None) -> tuple[int, str]:
         """Return a new file that holds all of `data`, in a folder or None for a temporary one, and its path."""
-        name = os.path.basename(self.path)[:50]  # of a long one the whole would be too long with what is added
-        file, path = tempfile.mkstemp(".saved", f"{name}.", folder)
+        beginning = os.path.basename(self.path)[:50]  # a longer one would be too long with what is added
+        file, path = tempfile.mkstemp(".saved", f"{beginning}.", folder)
         try:
             _write_all(file, self.data)
         except OSError:
@@ -564,17 +561,6 @@ def _outlet(stream: Any) -> Any:
                             line_buffering=stream.line_buffering, write_through=stream.write_through)
 
 
-def _failure_of(stream: Any) -> Any:
-    """Return the OSError for which a stream of _outlet's could not write all that was printed; None where it could.
-
-    None, too, where only its reader has gone: a pipe left, a terminal closed.
-    """
-    error = getattr(getattr(stream, "buffer", None), "failure", None)
-    if isinstance(error, OSError) and error.errno == errno.EIO and stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):
-        return None
-    return None if isinstance(error, ConnectionError) else error
-
-
 def _failed(reason: str) -> int:
     print_stderr(f"error: {reason}")
     return 1
@@ -620,8 +606,8 @@ def run_command(main: Callable[[], int]) -> int:
     status = _status_of(main)
     late.cancel()
     sys.stdout.flush()
-    failure = _failure_of(sys.stdout)
-    if failure and status != 130:
+    failure = getattr(getattr(sys.stdout, "buffer", None), "failure", None)
+    if failure and not isinstance(failure, ConnectionError) and status != 130:  # its reader may go
         status = _failed(f"cannot write the output: {failure.strerror}; free disk space")
     sys.stderr.flush()
     return status
@@ -647,11 +633,9 @@ class _Parser(argparse.ArgumentParser):
 
     def format_usage(self) -> str:
         """Return the usage without what may be left out: the help explains that line by line."""
-        short = argparse.ArgumentParser(prog=f"{self.prog} [options]", add_help=False)
-        for action in self._actions:
-            if action.required:
-                short._add_action(action)
-        return short.format_usage()
+        formatter = self.formatter_class(prog=f"{self.prog} [options]")
+        formatter.add_usage(None, [action for action in self._actions if action.required], [])
+        return formatter.format_help()
 
     def format_help(self) -> str:
         self.usage = self.format_usage().removeprefix("usage: ").strip()

@@ -11,13 +11,12 @@ import contextlib
 import gzip
 import io
 import json
-import os
 import re
 import zlib
 from collections.abc import Collection, Iterator
 from typing import Any, TextIO
 
-from core.files import MOST_BYTES, RunError, decode, json_reason, open_input, read_bytes
+from core.files import MOST_BYTES, RunError, json_reason, open_input
 from core.kinds import GZIP, HEAD
 
 CHUNK = 1 << 16  # characters that are read at once
@@ -44,20 +43,16 @@ def opened(path: str, data: bytes | None = None) -> Iterator[TextIO]:
     data: its bytes, where they were read before.
     """
     file: io.BufferedReader[Any]
-    try:
-        with open_input(path) if data is None else io.BufferedReader(io.BytesIO(data)) as file:  # once: maybe a pipe
+    with open_input(path) if data is None else io.BufferedReader(io.BytesIO(data)) as file:  # once: it may be a pipe
+        try:
             if file.peek(2)[:2] == GZIP:
                 file = io.BufferedReader(gzip.GzipFile(fileobj=file), HEAD)
             with io.TextIOWrapper(file, json.detect_encoding(file.peek(4)[:4]), newline="\n") as text:
                 yield text
-    except UnicodeDecodeError:
-        if os.path.isfile(path):
-            decode(unpacked(read_bytes(path), path), path)  # refuses it as well, and knows the byte
-        raise RunError(f"{path} is in another encoding than its first bytes say; save it as UTF-8") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise RunError(f"{path}: damaged ({error}); pack the file again") from None
-    except OSError as error:
-        raise RunError(f"cannot read {path or repr(path)}: {error.strerror}; give a file that can be read") from None
+        except UnicodeDecodeError as error:
+            raise RunError(f"{path} holds bytes that are not {error.encoding}; save the file as UTF-8") from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise RunError(f"{path}: damaged ({error}); pack the file again") from None
 
 
 def head(text: TextIO) -> bytes:

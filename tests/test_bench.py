@@ -1608,7 +1608,7 @@ class CommandTest(Folder):
             self.assertEqual(self.record("--trials", str(2 + number), log=self.path(log)).status, 0)
         kept, other = self.bytes(self.out), System()
         other.version = "2"
-        another = "a run record of another case set, task or system"
+        another = "only a run record of this case set, task and system made before is replaced"
         self.assert_refused(self.record(system=other, log=self.path("other.jsonl")), another)
         self.write_cases(4)
         self.assert_refused(self.record(log=self.path("other.jsonl")), another)
@@ -1620,9 +1620,10 @@ class CommandTest(Folder):
         self.assertNotEqual(kept, self.bytes(self.out))
 
     def test_a_record_on_stdout_is_alone_there(self):
-        result = self.record("--out", "/dev/stdout")
-        self.assertEqual(json.loads(result.out)["summary"]["dev"]["trials"], 9)
-        self.assertIn("wrote", result.err)
+        done = python(BENCH, "--cases", self.cases, "--system", "triage_task:rules", "--trials", "3", "--log", self.log,
+                      "--out", "/dev/stdout")
+        self.assertEqual(json.loads(done.stdout)["summary"]["dev"]["trials"], 9)
+        self.assertIn("wrote", done.stderr)
 
     def test_a_system_of_one_s_own_may_warn_and_fail_to_answer(self):
         class Odd(System):

@@ -641,7 +641,7 @@ class LmEvalTest(ConvertTest):
                 (b'{"doc_id": 0, "acc": 1}\n{"doc_id": 1, "a',
                  ":2: not JSON at column 15 (Unterminated string starting at); correct the file"),
                 (b'{"doc_id": "0", "acc": 1}\n', ":1: doc_id is '0', not a whole number; correct the file"),
-                (b'{"doc_id": 0, "acc": 1}\n\xff\n', ": byte 24 is not utf-8; save the file as UTF-8")):
+                (b'{"doc_id": 0, "acc": 1}\n\xff\n', " holds bytes that are not utf-8; save the file as UTF-8")):
             self.refused("x.jsonl" + message, "lm-eval", self.file("x.jsonl", content))
         self.refused("x.jsonl is not samples of lm-eval; give lm-eval's samples_*.jsonl, written with --log_samples",
                      "lm-eval", self.file("x.jsonl", b""))
@@ -950,11 +950,6 @@ class CsvTest(ConvertTest):
         path = self.csv('"question, long, very";"score";id\n"a, b";1;x\n')
         rows = self.rows("table", f"m={path}", "--case", "id", "--score", "score", "--input", "question, long, very")
         self.assertEqual([(row["task_id"], row["input"]) for row in rows], [("x", "a, b")])
-
-    def test_a_pointer_is_named_with_how_to_get_its_file(self):
-        path = self.csv("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
-        self.refused("t.csv is a pointer of Git LFS, not a table; fetch the file that it stands for: git lfs pull",
-                     "table", f"m={path}", "--case", "id", "--score", "s")
 
     def test_promptfoos_table_is_named_with_what_reads_it(self):
         path = self.csv("q,Output,Status,Score,Named Scores,Grader Reason,Comment\nboom,,ERROR,0.00,,,\n")

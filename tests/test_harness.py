@@ -196,10 +196,12 @@ class BadFileTest(FolderTest):
         self.everywhere(b"\0" * 512, "bad: not JSON at line ")
 
     def test_not_json_is_reported_with_line_and_column(self):
-        self.everywhere(b'{"name": "x",\n "cases": [}', "bad: not JSON at line 2 column 12 (")
+        self.everywhere(b'{"name": "x",\n "other": [}', "bad: not JSON at line 2 column 12 (")
         self.everywhere(b"hello", "bad: not JSON at line 1 column 1 (")
         self.everywhere(b'{"a": 1}\n{"b": 2}\n', "bad: not JSON at line 2 column 1 (Extra data)")
-        self.everywhere(CASES_TEXT.encode() + b"]", "(Extra data)")
+        self.save("bad", CASES_TEXT + "]")
+        self.refused("check", "bad", says="(Extra data)")
+        self.refused(*self.replay("bad"), says="bad is a case set, not a log; give it with --cases")
 
     def test_no_text(self):
         self.everywhere(b'{"name": "caf\xe9"}', "bad: byte 13 is not utf-8; save the file as UTF-8")
@@ -214,7 +216,7 @@ class BadFileTest(FolderTest):
 
     def test_a_key_twice_in_one_object(self):
         for key in ("name", "points"):  # "points": once taken for the message on int()
-            self.everywhere(f'{{"cases": [{{"{key}": 1, "x": 2, "{key}": 3}}]}}'.encode(),
+            self.everywhere(f'{{"odd": [{{"{key}": 1, "x": 2, "{key}": 3}}]}}'.encode(),
                             f"bad: the key {key!r} is duplicated in one object")
 
     def test_nested_too_deeply(self):
@@ -229,15 +231,17 @@ class BadFileTest(FolderTest):
                  "log.jsonl": "a log", plain: "a plain trial log", other: "JSON of another kind"}
         for name, kind in kinds.items():
             if kind != "a case set":
-                self.refused(*self.run_rules(cases=name), says=f"{name} is {kind}, not a case set; give the cases")
-                self.refused(*self.replay(cases=name), says=f"{name} is {kind}, not a case set")
+                self.refused(*self.run_rules(cases=name), says=f"{name} is {kind}, not a case set; ")
+                self.refused(*self.replay(cases=name), says=f"{name} is {kind}, not a case set; ")
             if kind != "a log":
-                self.refused(*self.replay(name), says=f"{name} is {kind}, not a log; give a log that bench.py recorded")
+                self.refused(*self.replay(name), says=f"{name} is {kind}, not a log; ")
             if kind != "a run record":
-                with self.assertRaises(RunError) as caught:
+                with self.assertRaisesRegex(RunError, f"{name} is {kind}, not a run record; "):
                     harness.read_record(name)
-                self.assertIn(f"{name} is {kind}, not a run record; make one with harness.py replay",
-                              str(caught.exception))
+        self.refused(*self.replay(other), says="not a log; give a log that bench.py recorded")
+        self.refused(*self.replay("record.json"), says="not a log; python3 compare.py compares it with another")
+        self.save("list.json", f"[{CASES_TEXT}]")
+        self.refused("check", "list.json", says="list.json: not an object; correct the file")
         for name in (comparison, plain, other):
             self.refused("check", name, says=f"{name} is {kinds[name]}, not a case set")
 
@@ -367,7 +371,7 @@ class BadArgumentTest(FolderTest):
 
     def test_an_output_over_an_input_or_any_log(self):
         for argv in (self.run_rules(out="cases.json"), self.replay(out="cases.json"), self.replay(out="./cases.json")):
-            self.refused(*argv, says="cases.json: it is read as well; name another file")
+            self.refused(*argv, says="cases.json: it is read as well, or named twice; name another file")
         self.save("other.jsonl", demo_log())
         self.refused(*self.replay(out="log.jsonl"), says="cannot write log.jsonl: it is read as well")
         self.refused(*self.replay(out="other.jsonl"),

@@ -1083,7 +1083,8 @@ class CommandTest(unittest.TestCase):
         for option, path in (("--html", self.comparison), ("--markdown", self.right), ("--html", self.cases)):
             before = files.read_bytes(path)
             status, _, err = self.run_main(*runs, option, path)
-            self.assertEqual((status, err), (1, f"error: cannot write {path}: it is read as well; name another file\n"))
+            self.assertEqual((status, err), (1, f"error: cannot write {path}: it is read as well, or named "
+                                                "twice; name another file\n"))
             self.assertEqual(files.read_bytes(path), before)
 
     def test_options_that_do_not_go_together_are_a_usage_error(self):

@@ -106,6 +106,8 @@ class CaseSet(NamedTuple):
     version: str
     sha256: str
     cases: tuple[Case, ...]
+    path: str = "the case set given"
+    corrects: "CaseSet | None" = None  # the one that was recorded with, where this one corrects it
 
     def of(self, splits: Iterable[str]) -> list[Case]:
         """Return the cases of these splits in file order."""
@@ -130,8 +132,11 @@ class Task(NamedTuple):
 # === Cases, tasks, systems ===
 
 
-def load_cases(path: str) -> CaseSet:
-    """Return the case set of a file; raise CaseError where it is not sound, RunError where it cannot be read."""
+def load_cases(path: str, corrects: str | None = None) -> CaseSet:
+    """Return the case set of a file; raise CaseError where it is not sound, RunError where it cannot be read.
+
+    corrects: the file of the case set that logs were recorded with, where that was another one.
+    """
     data = read_bytes(path)
     value = expect("a case set", data, path, "give the cases-*.json file with --cases", CaseError)
     check_fields(value, {"name": str, "version": str, "cases": list}, path, CaseError)
@@ -141,7 +146,8 @@ def load_cases(path: str) -> CaseSet:
     [(case_id, count)] = Counter(case.id for case in cases).most_common(1)
     if count > 1:
         raise CaseError(f"{path}: the case id {case_id!r} is duplicated ({count} times); give each case its own")
-    return CaseSet(value["name"], value["version"], hashlib.sha256(data).hexdigest(), cases)
+    corrected = None if corrects is None else load_cases(corrects)
+    return CaseSet(value["name"], value["version"], hashlib.sha256(data).hexdigest(), cases, path, corrected)
 
 
 def _case(item: Any, where: str) -> Case:
@@ -160,15 +166,15 @@ def _case(item: Any, where: str) -> Case:
     return Case(*(item[field] for field in Case._fields))
 
 
-def check_cases(case_set: CaseSet, task: Task, where: str) -> None:
+def check_cases(case_set: CaseSet, task: Task) -> None:
     """Raise CaseError, naming the case, where the task cannot grade what a case expects."""
     for case in case_set.cases:
         if case.expected != REJECTED or "rejection" not in task.graders:
             try:
                 task.check_expected(case.expected)
             except ValueError as error:
-                raise CaseError(f"{where}: case {case.id!r}: expected is {error}; correct it for {task.name}, or name "
-                                "another task with --task: answer_task for cases of convert.py") from None
+                raise CaseError(f"{case_set.path}: case {case.id!r}: expected is {error}; correct it for {task.name}, "
+                                "or name another task with --task: answer_task for cases of convert.py") from None
 
 
 def _source(name: str) -> bytes:
@@ -293,10 +299,9 @@ def attempt(system: Any, task: Task, case: Case, trial: int) -> Row:
     except (RunError, Unavailable):
         raise
     except (Exception, SystemExit) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise RuntimeError(f"the system {system.name} failed on case {case.id!r} trial {trial}: {reason}; respond() "
-                           "returns Answer(output, metadata), or raises harness.Unavailable where its server gave no "
-                           "reply, which is tried again") from error
+        raise RuntimeError(f"the system {system.name} failed on case {case.id!r} trial {trial}: "
+                           f"{type(error).__name__}: {error}; respond() returns Answer(output, metadata), or raises "
+                           "harness.Unavailable where its server gave no reply, which is tried again") from error
     if not isinstance(metadata, dict):
         raise RunError(f"the system {system.name} returns metadata {metadata!r:.60}, not an object; correct the system")
     return dict(json.loads(json_line(outcome | {"metadata": metadata})))
@@ -382,12 +387,16 @@ def run_header(case_set: CaseSet, task: Task, system: Any, server: Any, run: dic
                        f"{MOST_TRIALS:,} trials; give another number or another --split")
     return dict(json.loads(json_line({
         "type": "header", "log_version": LOG_VERSION, "tool_version": TOOL_VERSION,
-        "case_set": {"name": case_set.name, "sha256": case_set.sha256},
-        "task": {"name": task.name, "sha256": task.sha256}, **run,
+        **_graded_with(case_set, task), **run,
         "system": {field: getattr(system, field) for field in SYSTEM_FIELDS},
         "settings": getattr(system, "settings", None), "server": server,
         "python": platform.python_version(), "platform": platform.platform(),
     })))  # as JSON holds it, so that a resumed run meets its own header again
+
+
+def _graded_with(case_set: CaseSet, task: Task) -> Header:
+    return {"case_set": {"name": case_set.name, "sha256": case_set.sha256},
+            "task": {"name": task.name, "sha256": task.sha256}}
 
 
 def trials_of(run: Header, case_set: CaseSet) -> Iterator[tuple[Case, int]]:
@@ -434,19 +443,17 @@ def summarize(results: Iterable[Row]) -> dict[str, Any]:
     return summary
 
 
-def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, recorded_with: CaseSet | None = None) -> Record:
+def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> Record:
     """Return the run record of a finished log, or of the shards of one run joined, in whatever order they are given.
 
     Where the task or the case set is not that of the recording, the manifest names both. Raises RunError where the logs
-    do not belong together, overlap or leave a gap, or are of another case set: than recorded_with, if that is given,
-    of which case_set may leave out cases, and must ask the others as they were asked.
+    do not belong together, overlap or leave a gap, or are of another case set: than the one that case_set corrects, if
+    it does, of which it may leave out cases, and must ask the others as they were asked.
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
-    header = dict(logs[0].header)
-    given = "--recorded-with" if recorded_with else "the case set given"
-    recorded_with = recorded_with or case_set
-    _refuse_another("case_set", header, recorded_with.sha256, (logs[0].name, given))
-    _refuse_other_inputs(recorded_with, case_set, header["splits"])
+    header, recorded = dict(logs[0].header), case_set.corrects or case_set
+    _refuse_another("case_set", header, recorded.sha256, (logs[0].name, recorded.path))
+    _refuse_other_inputs(recorded, case_set, header["splits"])
     for log in logs:
         refuse_run_difference(header, log.header, (logs[0].name, log.name), ("shard",))
     where = " ".join(log.name for log in logs)
@@ -454,36 +461,33 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task, recorded_with: Ca
     twice = sum(len(log.rows) for log in logs) - len(trials)
     if twice:
         raise RunError(f"{where}: {twice} trials are in more than one log; give each shard once")
-    _check_trials(trials, recorded_with, header, where)
+    _check_trials(trials, recorded, header, where)
     extended = {count for log in logs for count in log.header.get("extended") or ()}
     if extended:
         header["extended"] = sorted(extended)
     if header["task"]["sha256"] != task.sha256:
-        header |= {"task": {"name": task.name, "sha256": task.sha256}, "task_changed": header["task"]["sha256"]}
-    if recorded_with.sha256 != case_set.sha256:
-        header |= {"case_set": {"name": case_set.name, "sha256": case_set.sha256},
-                   "cases_changed": recorded_with.sha256,
-                   "cases_left_out": len(recorded_with.of(header["splits"])) - len(case_set.of(header["splits"]))}
-    header |= {"system": header["system"] | {"mode": "replay"}, "log": None, "shards": None}
+        header["task_changed"] = header["task"]["sha256"]
+    if recorded.sha256 != case_set.sha256:
+        left_out = len(recorded.of(header["splits"])) - len(case_set.of(header["splits"]))
+        header |= {"cases_changed": recorded.sha256, "cases_left_out": left_out}
     if len(logs) == 1:
         header["log"] = {"name": logs[0].name, "sha256": logs[0].sha256}
     else:
         header["shards"] = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
                              "server": log.header.get("server")} for log in logs]
+    header |= {**_graded_with(case_set, task), "system": header["system"] | {"mode": "replay"}}
     return make_record(header, case_set, task, trials)
 
 
-def _refuse_other_inputs(recorded_with: CaseSet, case_set: CaseSet, splits: Sequence[str]) -> None:
+def _refuse_other_inputs(recorded: CaseSet, case_set: CaseSet, splits: Sequence[str]) -> None:
     """Raise RunError, naming a case, where a case set asks something else in these splits than was recorded."""
-    recorded = {case.id: json_line(case.input) for case in recorded_with.of(splits)}  # as a model may be sent it
-    cases = case_set.of(splits)
+    cases, inputs = case_set.of(splits), {case.id: json_line(case.input) for case in recorded.of(splits)}
     if not cases:
-        raise RunError(f"the case set given has no case in {' '.join(splits)}; give the one that was corrected")
+        raise RunError(f"{case_set.path} has no case in {' '.join(splits)}; give the one that was corrected")
     for case in cases:
-        if recorded.get(case.id) != json_line(case.input):
-            reason = "had another input" if case.id in recorded else "was not in this split"
-            raise RunError(f"case {case.id!r} {reason} when the log was recorded; only what was asked can be graded "
-                           "again: keep ids, splits and inputs, or record the run again")
+        if inputs.get(case.id) != json_line(case.input):  # as a model may be sent it
+            raise RunError(f"case {case.id!r} was not in this split, or had another input, when the log was recorded; "
+                           "only what was asked can be graded again: keep ids, splits and inputs, or record again")
 
 
 def run_paths(text: str) -> list[str]:
@@ -491,36 +495,31 @@ def run_paths(text: str) -> list[str]:
     return [text] if os.path.exists(text) else text.split(",")
 
 
-def read_run(text: str, case_set: CaseSet, cases: str, recorded_with: CaseSet | None = None) -> Record:
-    """Return the run record that run_paths(text) name; logs are replayed in memory."""
-    paths = run_paths(text)
-    if len(paths) > 1 or os.path.isfile(text) and read_bytes(text, len(LOG_START)) == LOG_START:
-        return replay_logs(paths, case_set, cases, recorded_with=recorded_with)
-    record = open_record(text)
-    check_fields(record, {"manifest": dict}, text)
-    if recorded_with and record["manifest"].get("cases_changed") != recorded_with.sha256:
-        raise RunError(f"{text} is a run record, and was not graded again; give its log in its place")
-    return record
-
-
 def read_runs(names: Sequence[str], cases: str, recorded_with: str | None) -> tuple[CaseSet, Iterator[Record]]:
-    """Return the case set of a file, and one by one the run records that names stand for; see read_run."""
-    case_set = load_cases(cases)
-    old = None if recorded_with is None else load_cases(recorded_with)
-    return case_set, (read_run(name, case_set, cases, old) for name in names)
+    """Return the case set of a file, and one by one the run records that names stand for; see load_cases, run_paths.
+
+    Logs are replayed in memory.
+    """
+    case_set = load_cases(cases, recorded_with)
+    return case_set, (_read_run(run_paths(name), case_set) for name in names)
 
 
-def replay_logs(paths: Sequence[str], case_set: CaseSet, cases: str, task_changed: bool = False,
-                recorded_with: CaseSet | None = None) -> Record:
-    """Return the run record of log files, graded by the task that they name; see replay. `cases` names the case set.
+def _read_run(paths: Sequence[str], case_set: CaseSet) -> Record:
+    if len(paths) > 1 or os.path.isfile(paths[0]) and read_bytes(paths[0], len(LOG_START)) == LOG_START:
+        return replay_logs(paths, case_set)
+    return open_record(paths[0])
+
+
+def replay_logs(paths: Sequence[str], case_set: CaseSet, task_changed: bool = False) -> Record:
+    """Return the run record of log files, graded by the task that they name; see replay.
 
     With task_changed today's version of the task may grade, where another was recorded with.
     """
     logs = [read_log(path) for path in paths]
     header = logs[0].header
     task = load_task(header["task"]["name"], None if task_changed else header, logs[0].name)
-    check_cases(case_set, task, cases)
-    return replay(logs, case_set, task, recorded_with)
+    check_cases(case_set, task)
+    return replay(logs, case_set, task)
 
 
 def _check_trials(trials: Collection[TrialKey], case_set: CaseSet, run: Header, where: str) -> None:
@@ -552,6 +551,7 @@ def open_record(path: str) -> Record:
     rows = _rows(path, record)
     # To read the first row puts all that comes before it into the record.
     record["results"] = itertools.chain(list(itertools.islice(rows, 1)), rows)
+    check_fields(record, {"manifest": dict}, path)
     return record
 
 
@@ -562,14 +562,14 @@ def _rows(path: str, record: Record) -> Iterator[Any]:
             raise refusal(path, "a run record", "make one with harness.py replay, or give plain trial logs to "
                           "compare.py --trials", head(file))
         text = Json(file, path, STRICT)
-        if text.next() != "{":
-            raise RunError(f"{path}: not an object; give one run record a file")
-        for keys, value in text.pieces([("results",)]):
-            if keys == ("results",) and text.met[keys] == "[":
-                yield value
-            else:
-                record[keys[0]] = value
-        text.end()
+        if text.next() == "{":
+            for keys, value in text.pieces([("results",)]):
+                if keys == ("results",):
+                    yield value
+                else:
+                    record[keys[0]] = value
+        if text.next():
+            raise RunError(f"{text.where()}: not one object; give one run record a file")
 
 
 def read_record(path: str) -> Record:
@@ -587,7 +587,6 @@ def check_record(record: Record, where: str, case_set: CaseSet) -> None:
 
 def check_manifest(record: Record, where: str, case_set: CaseSet) -> Header:
     """Return the manifest of a record; raise RunError where it is not whole, or of another case set."""
-    check_fields(record, {"manifest": dict}, where)
     manifest: Header = record["manifest"]
     if manifest.get("record_version") != RECORD_VERSION:
         raise RunError(f"{where}: record_version {manifest.get('record_version')!r}; this version reads "
@@ -596,7 +595,7 @@ def check_manifest(record: Record, where: str, case_set: CaseSet) -> Header:
     log = manifest.get("log")
     for source in [*([log] if log else ()), *(manifest.get("shards") or ())]:
         check_fields(source, NAMED, f"{where}: manifest: log")
-    _refuse_another("case_set", manifest, case_set.sha256, (where, "the case set given"))
+    _refuse_another("case_set", manifest, case_set.sha256, (where, case_set.path))
     return manifest
 
 
@@ -612,11 +611,10 @@ def checked_rows(record: Record, where: str, case_set: CaseSet) -> Iterator[Row]
     for number, row in enumerate(record["results"], start=1):
         place = f"{where}: result {number}"
         case_id, trial = check_trial(row, ROW, manifest, verdicts, place)
-        if case_id not in cases:
-            raise RunError(f"{where}: case {case_id!r} trial {trial} is not of this run; replay the whole log again")
-        _check_verdict(row, cases[case_id], manifest["graders"], place)
         verdicts[case_id, trial] = row["verdict"]
-        yield row
+        if case_id in cases:  # else it is refused below
+            _check_verdict(row, cases[case_id], manifest["graders"], place)
+            yield row
     _check_trials(verdicts, case_set, manifest, where)
     rows = ({"case_id": case_id, "split": cases[case_id].split, "verdict": verdict}
             for (case_id, _), verdict in verdicts.items())
@@ -715,7 +713,7 @@ def save(record: Record, path: str, log: str = "") -> None:
 def load_run(args: argparse.Namespace) -> tuple[Task, CaseSet, Any]:
     """Return the task, the case set and the system that add_run_options name, the system set up by them."""
     task, case_set, system = load_task(args.task), load_cases(args.cases), load_system(args.system)
-    check_cases(case_set, task, args.cases)
+    check_cases(case_set, task)
     configure(system, task, case_set.of([args.split]), args.prompt, args.system_option)
     return task, case_set, system
 
@@ -729,11 +727,10 @@ def cmd_run(args: argparse.Namespace) -> None:
 
 
 def cmd_replay(args: argparse.Namespace) -> None:
-    recorded_with = None if args.recorded_with is None else load_cases(args.recorded_with)
     check_outputs([("a run record", args.out)], [args.cases, *args.logs])
     STAGES.enter("replaying the log")
-    case_set = load_cases(args.cases)
-    save(replay_logs(args.logs, case_set, args.cases, args.task_changed, recorded_with), args.out)
+    case_set = load_cases(args.cases, args.recorded_with)
+    save(replay_logs(args.logs, case_set, args.task_changed), args.out)
 
 
 def cmd_check(args: argparse.Namespace) -> None:
@@ -750,7 +747,7 @@ def cmd_check(args: argparse.Namespace) -> None:
         text = f"a sound run record: {format_counts(record)}"
     else:
         case_set = load_cases(args.file)
-        check_cases(case_set, load_task(args.task), args.file)
+        check_cases(case_set, load_task(args.task))
         counts = Counter(case.split for case in case_set.cases)
         text = "a sound case set: " + ", ".join(f"{count} cases in {split}" for split, count in counts.items())
     print(line_of(f"{args.file}: {text}"))

@@ -134,11 +134,6 @@ class Json:
             yield
             mark = self._mark("," + end)
 
-    def end(self) -> None:
-        """Raise RunError where another value follows."""
-        if self.next():
-            raise self._wrong("not JSON (a second value)")
-
     def whole(self) -> Iterator[tuple[Keys, Any]]:
         """Yield the next value, or the elements of a list, as pieces() yields those that it does not enter."""
         yield from self.pieces([()]) if self.next() == "[" else [((), self.value())]

@@ -32,7 +32,7 @@ class CasesTest(unittest.TestCase):
         self.assertEqual((status, err), (0, ""), err)
         path = self.save(out, "cases-made.json")
         case_set = harness.load_cases(path)
-        harness.check_cases(case_set, harness.load_task("answer_task"), path)
+        harness.check_cases(case_set, harness.load_task("answer_task"))
         return case_set
 
     def assert_refused(self, text, words, *more, name="tickets.csv", options=OPTIONS):

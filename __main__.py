@@ -6,6 +6,7 @@
 The first argument names a file of this folder without its .py; the others are that command's own.
 """
 
+import argparse
 import importlib
 import sys
 
@@ -15,17 +16,11 @@ COMMANDS = ("compare", "report", "convert", "harness", "bench", "collector", "pl
 
 
 def main() -> int:
-    name, *arguments = sys.argv[1:] or ["--help"]
-    if name == "--version":
-        print(files.TOOL_VERSION)
-        return 0
-    if name in ("-h", "--help"):
-        print(f"usage: COMMAND [options], where COMMAND is one of {', '.join(COMMANDS)}; each knows --help")
-        return 0
-    if name not in COMMANDS:
-        files.print_stderr(f"error: {name!r} is no command; name one of {', '.join(COMMANDS)} first")
-        return 2
-    return int(importlib.import_module(name).main(arguments))
+    parser = files.command_parser(__doc__, "compare.pyz")
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=", ".join(COMMANDS))
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the command's own; each knows --help")
+    args = parser.parse_args()
+    return int(importlib.import_module(args.command).main(args.arguments))
 
 
 if __name__ == "__main__":

@@ -95,8 +95,8 @@ class LogWriter(files.Appender):
         ignored = ("trials",) if self.first else ()
         logs.refuse_run_difference(log.header, self.header, (self.path, "this command"), ignored)
         missing = {(case.id, trial): (case, trial) for case, trial in self.missing}
-        for number, row in zip(log.lines, log.rows, strict=True):
-            if not missing.pop((row["case_id"], row["trial"]), None):
+        for trial, number in log.lines.items():
+            if not missing.pop(trial, None):
                 raise RunError(f"{self.path}:{number}: a trial that is not of this run; record it under another name")
         self.rows, self.missing = log.rows, list(missing.values())
         self.sealed = bool(log.end) and not self.first

@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any
 
-from core.files import RunError, check_fields, decode, expect, parse_json, read_bytes
+from core.files import RunError, check_fields, expect, parse_json, read_bytes
 
 LOG_VERSION = "1"
 SPLITS = ("dev", "heldout")
@@ -48,7 +48,7 @@ class Log:
         self.name, self.header = name, header
         self.sha256 = ""  # of all its whole lines
         self.rows: list[Row] = []  # its trials, in the order of the file
-        self.lines: list[int] = []  # the line number of each row
+        self.lines: dict[TrialKey, int] = {}  # by trial, in the same order: the number of its line
         self.end: Any = None  # its end line
 
 
@@ -123,24 +123,16 @@ def parse_log(data: bytes, where: str) -> Log:
     if not lines:
         raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
     log = Log(os.path.basename(where), _header(lines[0], f"{where}:1"))
-    trials = set[TrialKey]()
     digest = hashlib.sha256(lines[0] + b"\n")  # of the lines so far
     for number, line in enumerate(lines[1:], start=2):
-        place = f"{where}:{number}"
-        value = parse_json(decode(line, place), place)
-        if isinstance(value, dict) and value.get("type") == "trial" and not log.end:
-            trials.add(check_trial(value, TRIAL, log.header, trials, place))
-            log.rows.append(value)
-            log.lines.append(number)
-        else:
-            _add_mark(log, value, place, digest.hexdigest())
+        _add(log, parse_json(line, f"{where}:{number}"), number, where, digest)
         digest.update(line + b"\n")
     log.sha256 = digest.hexdigest()
     return log
 
 
 def _header(line: bytes, where: str) -> Header:
-    header = parse_json(decode(line, where), where)
+    header = parse_json(line, where)
     if not isinstance(header, dict) or (header.get("type"), header.get("log_version")) != ("header", LOG_VERSION):
         raise RunError(f"{where}: no log's header of log_version {LOG_VERSION!r}; give a log of bench.py's, or use "
                        "the version that wrote it")
@@ -148,27 +140,31 @@ def _header(line: bytes, where: str) -> Header:
     return header
 
 
-def _add_mark(log: Log, value: Any, where: str, sha256: str) -> None:
-    """Add a line that is no trial to a log; sha256 is that of all bytes before it."""
-    kind = value.get("type") if isinstance(value, dict) else None
-    if kind == "extended" and log.end:
-        check_fields(value, {"trials": int}, where)
-        if value["trials"] <= log.header["trials"]:
-            raise RunError(f"{where}: extended from {log.header['trials']} trials to {value['trials']}; {CHANGED}")
-        extended = log.header.get("extended") or []
-        log.header |= {"trials": value["trials"], "extended": [*extended, log.header["trials"]]}
-        log.end = None
-    elif log.end:
-        raise RunError(f"{where}: a line after the end line; {CHANGED}")
-    elif kind == "changed":
-        refuse_changed(log.header, value, where)
-        raise RunError(f"{where}: the model changed while it was recorded; record it again")
-    elif kind == "end":
-        if value != {"type": "end", "trials": len(log.rows), "sha256": sha256}:
-            raise RunError(f"{where}: the seal does not fit the lines before it; {CHANGED}")
-        log.end = value
-    else:
-        raise RunError(f"{where}: a line of type {kind!r:.40}; a log holds trials, then its end; take the original")
+def _add(log: Log, value: Any, number: int, path: str, digest: Any) -> None:
+    """Add the value of a line after the first to a log; digest is the sha256 of all bytes before it."""
+    where = f"{path}:{number}"
+    match value:
+        case {"type": "trial"} if not log.end:
+            log.lines[check_trial(value, TRIAL, log.header, log.lines, where)] = number
+            log.rows.append(value)
+        case {"type": "extended"} if log.end:
+            check_fields(value, {"trials": int}, where)
+            if value["trials"] <= log.header["trials"]:
+                raise RunError(f"{where}: extended from {log.header['trials']} trials to {value['trials']}; {CHANGED}")
+            extended = log.header.get("extended") or []
+            log.header |= {"trials": value["trials"], "extended": [*extended, log.header["trials"]]}
+            log.end = None
+        case _ if log.end:
+            raise RunError(f"{where}: a line after the end line; {CHANGED}")
+        case {"type": "changed"}:
+            refuse_changed(log.header, value, where)
+            raise RunError(f"{where}: the model changed while it was recorded; record it again")
+        case {"type": "end"}:
+            if value != {"type": "end", "trials": len(log.rows), "sha256": digest.hexdigest()}:
+                raise RunError(f"{where}: the seal does not fit the lines before it; {CHANGED}")
+            log.end = value
+        case _:
+            raise RunError(f"{where}: {value!r:.60} is no line of a log, which holds trials, then its end; {CHANGED}")
 
 
 def read_log(path: str) -> Log:

@@ -1010,7 +1010,7 @@ class ExtendTest(Folder):
             with self.assertRaisesRegex(RunError, f"log.jsonl:{11 if number == 3 else 19}: the seal does not fit"):
                 logs.read_log(self.log)
         for changed, words in (([*lines[:11], *lines[12:]], ":12: a line after the end line"),
-                               ([*lines[:10], lines[11], *lines[11:]], "a line of type 'extended'"),
+                               ([*lines[:10], lines[11], *lines[11:]], "{'type': 'extended', .* is no line of a log"),
                                ([*lines[:13], lines[2], *lines[13:]], ":14: case 'c1' trial 1 is recorded twice")):
             self.save(b"".join(changed))
             with self.assertRaisesRegex(RunError, words):

@@ -683,9 +683,9 @@ class SealTest(FolderTest):
 
     def test_a_sealed_line_that_is_no_line_of_a_log(self):
         for value in ({"type": "note"}, {}, [], None, 7, {"type": ["trial"]}):
-            self.broken(sealed([header(), *rows(), value]), "log.jsonl:8: a line of type")
+            self.broken(sealed([header(), *rows(), value]), " is no line of a log, which holds trials, then its end")
         self.broken(sealed([header(), *rows()]).replace(b"\n", b"\n\n", 1), "log.jsonl:2: not JSON")
-        self.broken(sealed([header(), header(), *rows()]), "log.jsonl:2: a line of type 'header'")
+        self.broken(sealed([header(), header(), *rows()]), "log.jsonl:2: {'type': 'header', ")
 
     def test_a_sealed_extension_is_whole_and_null_is_none_yet(self):
         end = json.loads(sealed([header(), *rows()]).splitlines()[-1])

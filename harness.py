@@ -635,9 +635,9 @@ def _check_verdict(row: Row, case: Case, graders: dict[str, Any], where: str) ->
 
 def refuse_unlike_manifests(manifests: Sequence[Header], names: Sequence[str]) -> None:
     """Raise RunError, by name and value, unless two runs had one case set, task, graders, splits, number of trials."""
-    first, second = manifests
-    for field in ("case_set", "task", "graders", "splits", "trials"):
-        refuse_difference({field: first[field]}, {field: second[field]}, names)
+    fields = ("case_set", "task", "graders", "splits", "trials")
+    first, second = ({field: manifest[field] for field in fields} for manifest in manifests)
+    refuse_difference(first, second, names)
 
 
 # === What a record says in any server's words ===

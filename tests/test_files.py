@@ -152,7 +152,7 @@ class ReplaceTest(FolderTest):
         others = ("# a README\n", "<!doctype html>\n<html><title>mine</title></html>\n", MARKDOWN + "\nmy notes\n",
                   "my notes\n" + MARKDOWN, json.dumps(CASES),
                   '{"task_id": "c1", "seed": 0, "config": "a", "score": 1}\n', "{}", "[]", "\0\1\2", OLD + "x",
-                  PAGE + "x", demo_log(), *records)
+                  PAGE + "x", demo_log(), f"[{json.dumps(RECORD)}]", *records)
         for kind in made:
             for content in (*made.values(), *others, *OLD_MARKDOWN):
                 with self.subTest(kind=kind, content=content[:40]):

@@ -214,21 +214,18 @@ def _why_no_file(path: str, kind: str, manifest: Any) -> str:
 
 
 def _is_earlier(data: bytes, path: str, kind: str, manifest: Any) -> bool:
-    """Tell whether a file that an output would replace is empty, or an earlier output of its kind."""
+    """Tell whether a file that an output would replace is empty, or an earlier output of its kind.
+
+    So is a run record of the same log, or of the same case set, task and system; a log that is replayed was live.
+    """
     if not data or kind in _REPORTS:
         return not data or re.fullmatch(_REPORTS[kind], data, re.DOTALL) is not None
-    with contextlib.suppress(RunError):
+    with contextlib.suppress(RunError, TypeError, LookupError, AttributeError):  # it may hold anything
         value = expect(kind, data, path, "")
-        return not manifest or _is_rerun(value["manifest"], manifest)
-    return False
-
-
-def _is_rerun(*manifests: Any) -> bool:
-    """Tell whether two runs are of one log, or of one case set, task and system; a log that is replayed was live."""
-    with contextlib.suppress(TypeError, LookupError, AttributeError):
-        logs = [manifest.get("log") or manifest.get("shards") for manifest in manifests]
-        what = [(manifest["case_set"], manifest["task"], manifest["system"] | {"mode": None}) for manifest in manifests]
-        return what[0] == what[1] or logs[0] == logs[1] is not None
+        manifests = (value["manifest"], manifest) if manifest else ()
+        what = [(each["case_set"], each["task"], each["system"] | {"mode": None}) for each in manifests]
+        logs = [each.get("log") or each.get("shards") for each in manifests]
+        return not manifests or what[0] == what[1] or logs[0] == logs[1] is not None
     return False
 
 

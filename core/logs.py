@@ -122,22 +122,18 @@ def parse_log(data: bytes, where: str) -> Log:
     lines = data.split(b"\n")[:-1]  # after the last line end is half a line, or nothing
     if not lines:
         raise RunError(f"{where}: no whole line; an empty log can be recorded anew after removing it")
-    log = Log(os.path.basename(where), _header(lines[0], f"{where}:1"))
+    header = parse_json(lines[0], f"{where}:1")
+    if not isinstance(header, dict) or (header.get("type"), header.get("log_version")) != ("header", LOG_VERSION):
+        raise RunError(f"{where}:1: no log's header of log_version {LOG_VERSION!r}; give a log of bench.py's, or use "
+                       "the version that wrote it")
+    check_header(header, HEADER, f"{where}:1")
+    log = Log(os.path.basename(where), header)
     digest = hashlib.sha256(lines[0] + b"\n")  # of the lines so far
     for number, line in enumerate(lines[1:], start=2):
         _add(log, parse_json(line, f"{where}:{number}"), number, where, digest)
         digest.update(line + b"\n")
     log.sha256 = digest.hexdigest()
     return log
-
-
-def _header(line: bytes, where: str) -> Header:
-    header = parse_json(line, where)
-    if not isinstance(header, dict) or (header.get("type"), header.get("log_version")) != ("header", LOG_VERSION):
-        raise RunError(f"{where}: no log's header of log_version {LOG_VERSION!r}; give a log of bench.py's, or use "
-                       "the version that wrote it")
-    check_header(header, HEADER, where)
-    return header
 
 
 def _add(log: Log, value: Any, number: int, path: str, digest: Any) -> None:

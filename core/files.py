@@ -126,13 +126,13 @@ def json_reason(error: Exception) -> str:
 
 def refusal(path: str, wanted: str, advice: str = "", data: bytes = b"",
             error: type[Exception] = RunError) -> Exception:
-    """Return the error of a file that is not what was wanted: what it is, and the command that reads it.
+    """Return the error of a file that is not what was wanted: what it is, and the command that reads it, or the advice.
 
-    The advice stands in its place where nobody knows what it is.
+    The advice comes first for a file of this tool's own kinds.
     """
     kind, reader = kinds.describe(data, path)
     return error(f"{path} is {kind + ', ' if kind else ''}not {wanted}; "
-                 f"{advice if advice and kind in kinds.UNTOLD else reader}")
+                 f"{advice if advice and kind in kinds.OURS else reader}")
 
 
 def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception] = RunError) -> Any:
@@ -141,7 +141,7 @@ def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception
     What may have been meant, and is not JSON, is told as that.
     """
     found, value = kinds.describe(data, path)[0], None
-    if found in (kind, *kinds.UNTOLD):
+    if found in (kind, "JSON of another kind", ""):
         text = decode(data, path)
         value = parse_json(text.partition("\n")[0] if found == "a log" else text, path)
     if found != kind:
@@ -540,7 +540,8 @@ class _Stream(io.FileIO):
             while left and not self.failure:
                 left = left[super().write(left) or 0:]  # None: a pipe that does not block is full
         except OSError as error:
-            self.failure = error
+            hung_up = error.errno == errno.EIO and stat.S_ISCHR(os.fstat(self.fileno()).st_mode)  # a closed terminal
+            self.failure = BrokenPipeError() if hung_up else error
         return len(data)
 
 

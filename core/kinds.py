@@ -15,7 +15,7 @@ from collections.abc import Collection
 
 HEAD = 1 << 16  # bytes that tell what a file is
 GZIP = b"\x1f\x8b"  # how a packed file begins
-UNTOLD = ("JSON of another kind", "")  # what may be a broken file of any kind
+OURS = ("a log", "a run record", "a comparison", "a case set", "a plain trial log", "JSON of another kind", "")
 
 PROMPTFOO_HEADS = "Status,Score,Named Scores"  # of its CSV, for each system
 PROMPTFOO_CSV = "write it again with promptfoo's --output results.json, and give that to convert.py promptfoo"
@@ -83,6 +83,8 @@ def describe(data: bytes, path: str) -> tuple[str, str]:
         kind, advice = "packed", "unpack it, or save it as CSV or JSONL"
     elif text.startswith(("{", "[")):
         kind, advice = by_keys(outermost_keys(text))
+    elif first_line.startswith("version https://git-lfs"):
+        kind, advice = "a pointer of Git LFS", "fetch the file that it stands for: git lfs pull"
     elif PROMPTFOO_HEADS in first_line:
         kind, advice = "promptfoo's CSV, in which an error is a score of 0", PROMPTFOO_CSV
     elif first_line.isprintable() and re.search("[,;|]", first_line):

@@ -951,6 +951,11 @@ class CsvTest(ConvertTest):
         rows = self.rows("table", f"m={path}", "--case", "id", "--score", "score", "--input", "question, long, very")
         self.assertEqual([(row["task_id"], row["input"]) for row in rows], [("x", "a, b")])
 
+    def test_a_pointer_is_named_with_how_to_get_its_file(self):
+        path = self.csv("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
+        self.refused("t.csv is a pointer of Git LFS, not a table; fetch the file that it stands for: git lfs pull",
+                     "table", f"m={path}", "--case", "id", "--score", "s")
+
     def test_promptfoos_table_is_named_with_what_reads_it(self):
         path = self.csv("q,Output,Status,Score,Named Scores,Grader Reason,Comment\nboom,,ERROR,0.00,,,\n")
         for verb, more, wanted in (("table", ["--case", "q", "--score", "Score"], "a table"),

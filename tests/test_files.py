@@ -304,6 +304,13 @@ class EndTest(unittest.TestCase):
                 "files.run_command(lambda: 0); print(signal.getsignal(signal.SIGTERM) == signal.SIG_IGN)")
         self.assertEqual(python("-c", code, unbuffered=False).stdout, "True\n")
 
+    def test_a_terminal_that_was_closed_is_a_reader_that_has_gone(self):
+        screen, terminal = os.openpty()
+        os.close(screen)
+        done = python("plan.py", "--version", unbuffered=False, stdout=terminal)
+        os.close(terminal)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_a_stderr_that_is_named_as_an_output_and_is_full_gives_1(self):
         for stderr, status in (("/dev/full", 1), ("gone", 4)):
             [(_, found)] = self.ends(("stderr named", "many words ", None, stderr))[:1]

@@ -201,7 +201,7 @@ class BadFileTest(FolderTest):
         self.everywhere(b'{"a": 1}\n{"b": 2}\n', "bad: not JSON at line 2 column 1 (Extra data)")
         self.save("bad", CASES_TEXT + "]")
         self.refused("check", "bad", says="(Extra data)")
-        self.refused(*self.replay("bad"), says="bad is a case set, not a log; give it with --cases")
+        self.refused(*self.replay("bad"), says="bad is a case set, not a log; give a log that bench.py recorded")
 
     def test_no_text(self):
         self.everywhere(b'{"name": "caf\xe9"}', "bad: byte 13 is not utf-8; save the file as UTF-8")
@@ -231,15 +231,13 @@ class BadFileTest(FolderTest):
                  "log.jsonl": "a log", plain: "a plain trial log", other: "JSON of another kind"}
         for name, kind in kinds.items():
             if kind != "a case set":
-                self.refused(*self.run_rules(cases=name), says=f"{name} is {kind}, not a case set; ")
-                self.refused(*self.replay(cases=name), says=f"{name} is {kind}, not a case set; ")
+                self.refused(*self.run_rules(cases=name), says=f"{name} is {kind}, not a case set; give the cases")
+                self.refused(*self.replay(cases=name), says=f"{name} is {kind}, not a case set")
             if kind != "a log":
-                self.refused(*self.replay(name), says=f"{name} is {kind}, not a log; ")
+                self.refused(*self.replay(name), says=f"{name} is {kind}, not a log; give a log that bench.py recorded")
             if kind != "a run record":
-                with self.assertRaisesRegex(RunError, f"{name} is {kind}, not a run record; "):
+                with self.assertRaisesRegex(RunError, f"{name} is {kind}, not a run record; make one with harness"):
                     harness.read_record(name)
-        self.refused(*self.replay(other), says="not a log; give a log that bench.py recorded")
-        self.refused(*self.replay("record.json"), says="not a log; python3 compare.py compares it with another")
         self.save("list.json", f"[{CASES_TEXT}]")
         self.refused("check", "list.json", says="list.json: not an object; correct the file")
         for name in (comparison, plain, other):

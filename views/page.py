@@ -12,15 +12,15 @@ import base64
 import difflib
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 from urllib.parse import quote
 
 from core.files import TOOL_VERSION, clean, only_value
-from core.trials import SIDES, ComparedCase, Trial, kept_text
+from core.trials import SIDES, ComparedCase, Score, Trial, kept_text
 from views.words import (
-    Scale, SideBySide, Story, Table, TableRow, Words, beside, case_note, count_of, joined, sentence, shortened)
+    Block, Scale, SideBySide, Story, Table, TableRow, Words, beside, case_note, count_of, joined, sentence, shortened)
 
 MOST_ROWS = 1_000  # of a table; of more the first and the last are shown
 OPENED_BYTES = 2_000_000  # of opened cases, so that a page of 10,000 cases stays under 6 MB
@@ -87,10 +87,10 @@ class _Plot:
             kind = "ci decides" if row.decides else "ci"
             drawn += f'<line class="{kind}" x1="{low}" x2="{high}" y1="50%" y2="50%"/>'
             drawn += "".join(f'<svg x="{end}" y="50%"><path class="cap" d="M0-5v10"/></svg>' for end in (low, high))
-        if row.point is not None:
-            drawn += f'<circle class="point" cx="{self.at(row.point)}" cy="50%" r="4.5"/>'
-        return (f'<td class="plot"><svg class="fill" role="img"><title>{_esc(joined(*row.cells, by=", "))}</title>'
-                f"{drawn}</svg></td>")
+        if row.change is not None:
+            drawn += f'<circle class="point" cx="{self.at(row.change)}" cy="50%" r="4.5"/>'
+        title = _esc(joined(*row.cells.values(), by=", "))
+        return f'<td class="plot"><svg class="fill" role="img"><title>{title}</title>{drawn}</svg></td>'
 
     def dots(self, values: Sequence[float]) -> str:
         """Return a dot for each value; those of one place are stacked."""
@@ -102,43 +102,28 @@ class _Plot:
                        f'r="{min(4.0, step / 2):.1f}"/>' for stack in stacks.values() for i, value in enumerate(stack))
 
 
-def _row(table: Table, row: TableRow, drawn: str = "", opened: str = "", attributes: str = "") -> str:
+def _row(row: TableRow, drawn: str = "", opened: str = "", attributes: str = "") -> str:
     """Return a table row: its name, which opens or is a link, its drawing, its other cells."""
-    name = f"<bdi>{_esc(row.cells[0])}</bdi>"
+    name = f"<bdi>{_esc(row.name)}</bdi>"
     if row.link:
         name = f'<a href="{_esc(row.link)}">{name}</a>'
     if row.note:
         name += f"<small>{_esc(row.note)}</small>"
     if opened:
         name = _folded(name, opened)
-    cells = ""
-    for head, cell in zip(table.columns[1:], row.cells[1:], strict=True):
-        cells += _cell(head, cell, _by_change(row, "up", "down", "") if head == "#difference" else "")
+    _, *others = row.cells.items()
+    cells = "".join(_cell(head, cell, row.direction if head == "#difference" else "") for head, cell in others)
     return f'<tr{attributes}><th scope="row">{name}</th>{drawn}{cells}</tr>'
 
 
-def _by_change(row: TableRow, better: str, worse: str, same: str) -> str:
-    return better if row.change > 0 else worse if row.change < 0 else same
-
-
-def _table(story: Story, table: Table, panel: "_Panel | None") -> str:
-    """Return a table of a story, and below it the rows that it folds away."""
-    scale = story.scale(table)
-    plot = _Plot(scale, story.edges) if scale else None
-
-    def row_of(row: TableRow) -> str:
-        if panel and table.key == "cases":
-            return panel.case(row)
-        return _row(table, row, plot.cell(row) if plot else "", panel.links(row.key) if panel else "")
-
-    drawn = plot.head() if plot else panel.head() if panel and table.key == "cases" else ""
-    head = _heads(table.columns[0]) + drawn + _heads(*table.columns[1:])
-    kind = f"{table.key} plotted" if plot else table.key
-
+def _table(table: Table, kind: str, drawn: str, row_of: Callable[[TableRow], str]) -> str:
+    """Return a table with the head of its drawings, and below it the rows that it folds away."""
     def framed(caption: str, rows: Sequence[TableRow]) -> str:  # in a box that scrolls by itself where it is too wide
+        name, *others = rows[0].cells
         body = "".join(map(row_of, shortened(rows, MOST_ROWS)))
         return (f'<div class="scroll" role="region" aria-label="{_esc(caption)}" tabindex="0"><table class="{kind}">'
-                f"<caption>{_esc(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+                f"<caption>{_esc(caption)}</caption><thead><tr>{_heads(name)}{drawn}{_heads(*others)}</tr></thead>"
+                f"<tbody>{body}</tbody></table></div>")
 
     shown = framed(table.caption, table.rows) if table.rows else ""
     return shown + (_folded(_esc(table.more_caption), framed(table.more_caption, table.more)) if table.more else "")
@@ -192,9 +177,8 @@ def _sides(both: SideBySide, marker: _Marker) -> str:
 
 # === Cases with all their trials ===
 
-# A trial's mark around x, y: pass a filled dot, fail a ring, incomplete a cross. Other scores are columns.
-TRIAL_MARKS = {"pass": "M{x},{y}h.01", "fail": "M{x},{y}m-4,0a4,4 0 1,0 8,0a4,4 0 1,0-8,0",
-               "incomplete": "M{x},{y}m-3.5-3.5l7,7m0-7l-7,7"}
+# A trial's mark, from its centre: pass a filled dot, fail a ring, incomplete a cross. Other scores are columns.
+TRIAL_MARKS = {"pass": "h.01", "fail": "m-4,0a4,4 0 1,0 8,0a4,4 0 1,0-8,0", "incomplete": "m-3.5-3.5l7,7m0-7l-7,7"}
 
 
 def _mark(verdict: str) -> str:
@@ -202,7 +186,7 @@ def _mark(verdict: str) -> str:
     if verdict not in TRIAL_MARKS:
         return f"score {verdict}"
     return (f'<svg class="mark" viewBox="0 0 14 14" aria-hidden="true"><path class="{verdict}" '
-            f'd="{TRIAL_MARKS[verdict].format(x=7, y=7)}"/></svg> {verdict}')
+            f'd="M7,7{TRIAL_MARKS[verdict]}"/></svg> {verdict}')
 
 
 def _shown(value: object) -> str:
@@ -215,14 +199,14 @@ def _address(case_id: str) -> str:
     return "case-" + quote(case_id, safe="", errors="surrogatepass")
 
 
-Matched = list[tuple[str | None, Trial | None, Trial | None]]  # seed, baseline's trial, candidate's; None: none
+Matched = list[tuple[str | None, tuple[Trial | None, Trial | None]]]  # seed, both sides' trials; None: none
 
 
 def _matched(*sides: Sequence[Trial]) -> Matched:
     """Return the trials of a case side by side: those of one seed, or without seeds of one place."""
     before, after = ({place if trial.seed is None else f"{trial.seed}": trial for place, trial in enumerate(side)}
                      for side in sides)
-    return [(key if isinstance(key, str) else None, before.get(key), after.get(key)) for key in before | after]
+    return [(key if isinstance(key, str) else None, (before.get(key), after.get(key))) for key in before | after]
 
 
 class _Panel:
@@ -233,38 +217,31 @@ class _Panel:
 
     def __init__(self, words: Words):
         self.words, self.marker, self.room = words, _Marker(), OPENED_BYTES
-        cases = words.pair.cases if words.pair else []
-        sides = [side.trials for side in words.pair.sides] if words.pair else []
+        sides = [side.trials for side in words.pair.sides] if words.pair else [[], []]
         self.passes = (words.low, words.high) == (0, 1) and all(
             trial.score in (0, 1, None) for side in sides for case in side for trial in case)
-        recorded = {case.id: both for case, *both in zip(cases, *sides, strict=True)}  # the trials of both sides
         excluded = {row["case_id"] for row in words.all["excluded"]}
         compared = {name: case for name, case in words.recorded.items() if name not in excluded}
         changed = {row["case_id"]: ComparedCase(row["case_id"], row["source"], ()) for row in words.changed}
         self.cases = changed | compared
-        same = [TableRow([name, "", "", words.signed(0), ""], key=name) for name in compared if name not in changed]
-        table = words.changed_cases()
-        self.table = table._replace(
-            caption="Changed cases", rows=self.shown(table.rows), more=self.shown(same),
-            more_caption=f"{count_of(len(same), 'case')} that did not change")
+        same = [TableRow({"Case": name, "#difference": words.signed(0)}, change=0, key=name)
+                for name in compared if name not in changed]
+        self.table = Table("cases", "Changed cases", shortened([*map(words.case, words.changed)], MOST_ROWS),
+                           shortened(same, MOST_ROWS), f"{count_of(len(same), 'case')} that did not change")
+        recorded = dict(zip(words.recorded, zip(*sides, strict=True), strict=True))  # the trials of both sides
         self.trials = {row.key: _matched(*recorded.get(row.key, ((), ())))
-                       for row in (*self.table.rows, *self.table.more) if row.key in self.cases}
+                       for row in (*self.table.rows, *self.table.more) if row.key}
         self.drawn = min(max(map(len, self.trials.values()), default=0), DRAWN_TRIALS)
-        self.strips_px = max(84, 14 * self.drawn + 14) if self.drawn else 0  # the width of their column
         self.members: dict[Any, list[str]] = {}  # the cases of each source, and of each slice
         for case in self.cases.values():
             for key in (case.source, *case.tags):
                 self.members.setdefault(key, []).append(case.id)
 
-    def shown(self, rows: Sequence[TableRow]) -> list[TableRow]:
-        """Return the rows of cases that are shown, with their small print."""
-        return [row._replace(note=case_note(self.cases[row.key])) if row.key in self.cases else row
-                for row in shortened(rows, MOST_ROWS)]
-
-    def counted(self, trials: Sequence[Trial | None]) -> list[Trial]:
-        """Return the trials that are there, and that the comparison did not drop."""
-        dropped = self.words.all["missing"] == "drop"
-        return [trial for trial in trials if trial and not (dropped and trial.score is None)]
+    def score(self, trial: Trial | None) -> Score | float | None:
+        """Return what a trial counts in the comparison, None where it is not there or was dropped."""
+        if trial is None or trial.score is None and self.words.all["missing"] == "drop":
+            return None
+        return self.words.low if trial.score is None else trial.score
 
     def verdict(self, trial: Trial) -> str:
         """Return pass, fail or incomplete, or the score of a trial where scores are neither."""
@@ -282,49 +259,50 @@ class _Panel:
         more = f" and {len(names) - len(linked)} more" if len(names) > len(linked) else ""
         return f'<div class="links">{links}{more}</div>' if linked else ""
 
-    def head(self) -> str:
-        return f'<th scope="col" class="strips">Trials 1 to {self.drawn}</th>' if self.drawn else ""
+    def shown(self) -> str:
+        """Return the tables of the cases, below what their marks mean."""
+        drawn = f'<th scope="col" class="strips">Trials 1 to {self.drawn}</th>' if self.drawn else ""
+        width = max(84, 14 * self.drawn + 14) if self.drawn else 0  # of that column, in pixels
+        tables = _table(self.table, "cases", drawn, self.case)  # before explained(), which asks what did not open
+        return (f'<p class="legend">{self.explained()}</p><div id="all-cases" data-n="{len(self.cases)}" '
+                f'style="--strips:{width}px">{tables}</div>')
 
     def case(self, row: TableRow) -> str:
         """Return the table row of a case: its trials, what it opens to while the budget lasts, what filters ask."""
-        case, trials = self.cases.get(row.key), self.trials.get(row.key, [])
-        strip = f"<td>{self.strip(trials)}</td>" if self.drawn else ""
-        if case is None:  # a row that stands for those left out
-            return _row(self.table, row, strip)
-        inner = ""
+        trials = self.trials.get(row.key, [])
+        strip = f"<td>{self.strip(trials) if trials else ''}</td>" if self.drawn else ""
+        if row.key is None:  # it stands for those left out
+            return _row(row, strip)
+        case, inner = self.cases[row.key], ""
         if trials and self.room > 0:
             inner = self.inside(case, trials)
             self.room -= len(inner.encode())
-        flags = [_by_change(row, "better", "worse", "same")]
-        if self.passes and len({trial.score or 0 for trial in self.counted([after for *_, after in trials])}) == 2:
+        flags = [row.direction]
+        if self.passes and {0, 1} <= {self.score(after) for _, (_, after) in trials}:
             flags.append("unsteady")
-        if any(trial and trial.score is None for _, *both in trials for trial in both):
+        if any(trial and trial.score is None for _, both in trials for trial in both):
             flags.append("incomplete")
         slices = "\n".join(clean(f"{tag}: {value}") for tag, value in case.tags
                            if value in self.words.all["slices"].get(tag, ()))
-        return _row(self.table, row, strip, inner,
+        return _row(row._replace(note=case_note(case)), strip, inner,
                     f' id="{_address(case.id)}" data-f="{" ".join(flags)}" data-d="{row.change:.4g}" '
                     f'data-t="{escape(slices)}" data-s="{_esc(case.source or "")}"')
 
     def strip(self, trials: Matched) -> str:
         """Return all trials of a case: the baseline's line above the candidate's, a seed a column."""
-        paths = dict.fromkeys(("won", "lost", *TRIAL_MARKS, "score"), "")
-        outcomes: dict[str, list[str]] = {side: [] for side in SIDES}
-        for i, (_, *both) in enumerate(trials[:self.drawn]):
-            scores = [self.words.low if trial.score is None else trial.score for trial in self.counted(both)]
-            if len(scores) == 2 and scores[0] != scores[1]:
-                paths["won" if scores[1] > scores[0] else "lost"] += f"M{14 * i + .5},0h13v28h-13z"
-            for side, trial, y in zip(SIDES, both, (7, 21), strict=True):
-                if trial is None:
-                    continue
-                verdict = self.verdict(trial)
-                outcomes[side].append(verdict)
-                if verdict in TRIAL_MARKS:
-                    paths[verdict] += TRIAL_MARKS[verdict].format(x=14 * i + 7, y=y)
-                else:
-                    height = 1 + 11 * (float(trial.score or 0) - self.words.low) / (self.words.high - self.words.low)
-                    paths["score"] += f"M{14 * i + 7},{y + 6}v-{height:.1f}"
-        title = "; ".join(f"{side}: {', '.join(verdicts)}" for side, verdicts in outcomes.items())
+        shown, paths = trials[:self.drawn], dict.fromkeys(("won", "lost", *TRIAL_MARKS, "score"), "")
+        for i, (_, both) in enumerate(shown):
+            before, after = map(self.score, both)
+            if before is not None and after is not None and before != after:
+                paths["won" if after > before else "lost"] += f"M{14 * i + .5},0h13v28h-13z"
+            for trial, y in zip(both, (7, 21), strict=True):
+                if trial and (verdict := self.verdict(trial)) in TRIAL_MARKS:
+                    paths[verdict] += f"M{14 * i + 7},{y}{TRIAL_MARKS[verdict]}"
+                elif trial:
+                    height = 11 * (float(trial.score or 0) - self.words.low) / (self.words.high - self.words.low)
+                    paths["score"] += f"M{14 * i + 7},{y + 6}v-{1 + height:.1f}"
+        title = "; ".join(f"{side}: {', '.join(map(self.verdict, filter(None, tried)))}"
+                          for side, tried in zip(SIDES, zip(*(both for _, both in shown), strict=True), strict=True))
         drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
         return (f'<svg class="strip" width="{14 * self.drawn}" height="28" role="img"><title>{title}</title>{drawn}'
                 "</svg>")
@@ -337,7 +315,7 @@ class _Panel:
             if value is not None:
                 about += f"<p><b>{name}</b></p><pre>{escape(_shown(value))}</pre>"
         body, outputs = "", "their outputs were not recorded"
-        for number, (seed, *both) in enumerate(trials, start=1):
+        for number, (seed, both) in enumerate(trials, start=1):
             if any(trial and trial.output is not None for trial in both):
                 outputs = "what differs between two outputs is marked"
             texts = [_shown(trial and trial.output) for trial in both]
@@ -371,25 +349,28 @@ class _Panel:
 # === The whole ===
 
 
+def _block(block: Block, story: Story, panel: _Panel | None, marker: _Marker) -> str:
+    """Return a sentence, what both sides say, or a table; in the rows of sources and slices links to their cases."""
+    if isinstance(block, str):
+        return f"<p>{_esc(block)}</p>"
+    if isinstance(block, SideBySide):
+        return _sides(block, marker)
+    if panel and block.key == "cases":
+        return panel.shown()
+    plot = _Plot(scale, story.edges) if (scale := story.scale(block)) else None
+    kind, drawn = (f"{block.key} plotted", plot.head()) if plot else (block.key, "")
+    return _table(block, kind, drawn, lambda row: _row(
+        row, plot.cell(row) if plot else "", panel.links(row.key) if panel else ""))
+
+
 def story_html(story: Story) -> str:
     """Return a story as one HTML page; one of a single comparison opens its cases."""
-    panel = _Panel(story.words) if story.words else None
+    panel, marker = _Panel(story.words) if story.words else None, _Marker()
     nav = "".join(f'<a href="#{key}">{_esc(heading)}</a>' for key, heading, _ in story.sections)
-    main, marker = "", _Marker()
+    main = ""
     for key, heading, blocks in story.sections:
-        main += f'<section id="{key}"><h2>{_esc(heading)}</h2>'
-        for block in blocks:
-            if isinstance(block, str):
-                main += f"<p>{_esc(block)}</p>"
-            elif isinstance(block, SideBySide):
-                main += _sides(block, marker)
-            elif block.key == "cases" and panel:
-                cases = _table(story, panel.table, panel)  # before explained(), which asks what did not open
-                main += (f'<p class="legend">{panel.explained()}</p><div id="all-cases" data-n="{len(panel.cases)}" '
-                         f'style="--strips:{panel.strips_px}px">{cases}</div>')
-            else:
-                main += _table(story, block, panel)
-        main += "</section>\n"
+        inner = "".join(_block(block, story, panel, marker) for block in blocks)
+        main += f'<section id="{key}"><h2>{_esc(heading)}</h2>{inner}</section>\n'
     lead = "".join(f"<p>{_esc(line)}</p>" for line in story.lead)
     if story.gate:
         lead += f'<p class="gate">{_esc(sentence(story.gate))}</p>'

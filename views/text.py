@@ -31,7 +31,8 @@ LEFT_OUT = (f"What does not fit into the {MARKDOWN_LIMIT:,} characters of a comm
 MADE_BY = "<sub>Made by report.py</sub>"  # so that the next may replace it
 FIRST_SCREEN = ("questions", "cost", "sheet")  # tables of a comment's first screen, with the regressions
 FIRST_ROWS = 10  # regressions there
-FIGURES = ("#", "~")  # what the heads of columns of figures begin with
+FIGURES = "#~"  # what the heads of columns of figures begin with
+MOST_OF_NAME = 24  # columns that a name takes before others are left out for it
 
 
 # === Texts that fit ===
@@ -72,20 +73,20 @@ def clip(text: str, width: int) -> str:
     return f"{beginning(text, width - 1 - columns(tail))}…{tail}"
 
 
-def fitting(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
-    """Return heads and rows of the columns that a table of `width` shows: those marked ~ are left out, the last first.
+def fitting(rows: Sequence[dict[str, str]], width: int) -> list[str]:
+    """Return the heads of the columns that a table of `width` shows: those marked ~ are left out, the last first.
 
-    >>> fitting(["name", "~cases", "#p"], [["abc", "12345", "0.5"]], 12)
-    [['name', '#p'], ['abc', '0.5']]
+    >>> fitting([{"name": "abc", "~cases": "12345", "#p": "0.5"}], 12)
+    ['name', '#p']
     """
-    shown = list(range(len(heads)))
-    widths = [max(map(columns, column)) for column in zip(heads, *rows, strict=True)]
-    widths[0] = min(widths[0], 24)
-    for i in shown[::-1]:
-        alone = [*heads[i:i + 2]] == ["~baseline", "~candidate"] and i + 1 not in shown  # a mean without the other's
-        if heads[i].startswith("~") and (alone or sum(widths[j] + 2 for j in shown) - 2 > width):
-            shown.remove(i)
-    return [[row[i] for i in shown] for row in (heads, *rows)]
+    name, *others = rows[0]
+    widths = {head: max(columns(head), *(columns(row[head]) for row in rows)) for head in (name, *others)}
+    widths[name] = min(widths[name], MOST_OF_NAME)
+    for head in reversed(others):
+        alone = head == "~baseline" and "~candidate" not in widths  # a mean without the other's
+        if head.startswith("~") and (alone or sum(widths.values()) + 2 * len(widths) - 2 > width):
+            del widths[head]
+    return [*widths]
 
 
 def padded(text: str, width: int, right: bool) -> str:
@@ -126,43 +127,39 @@ class _Screen:
         self.lines += ["", f"\x1b[{colour}m{text}\x1b[0m" if self.colour else text]
 
     def say(self, text: str, indent: str = "  ") -> None:
-        """Add a text wrapped by words to the width; a word wider than that is broken."""
+        """Add a text wrapped by words to the width; a word wider than that is clipped."""
         line = indent
         for word in clip(self.harmless(text), 1500).split(" "):
             if columns(line) + columns(word) > self.width and line != indent:
                 self.lines.append(line)
                 line = indent
-            while columns(line) + columns(word) > self.width:
-                part = beginning(word, self.width - columns(line))
-                self.lines.append(line + part)
-                line, word = indent, word[len(part):]
-            line += f"{word} "
+            line += clip(word, self.width - len(indent)) + " "
         self.lines.append(line)
 
     def table(self, story: Story, table: Table) -> None:
         """Add a table, what it folds away as a line, and its notes."""
-        if table.rows:
-            self.grid(story, table)
+        rows = shortened(table.rows, TEXT_ROWS)
+        if rows:
+            self.grid(rows, story.scale(table), story.edges)
         if table.more:
             self.say(table.folded())
-        for row in shortened(table.rows, TEXT_ROWS):
+        for row in rows:
             if row.note:
-                self.say(f"{row.cells[0]}: {row.note}.")
+                self.say(f"{row.name}: {row.note}.")
 
-    def grid(self, story: Story, table: Table) -> None:
+    def grid(self, rows: Sequence[TableRow], scale: Scale | None, edges: Sequence[float]) -> None:
         """Add the rows of a table: columns that do not fit are left out; the drawings are to the right of them."""
-        shown = shortened(table.rows, TEXT_ROWS)
-        cells = [[self.harmless("-" if cell == NOT_MEASURED else cell) for cell in row.cells] for row in shown]
-        heads, *rows = fitting(table.columns, cells, self.width)
-        right = [head.startswith(FIGURES) for head in heads]
-        rows.insert(0, [head.lstrip("#~") for head in heads])
-        widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+        cells = [{head: self.harmless("-" if cell == NOT_MEASURED else cell) for head, cell in row.cells.items()}
+                 for row in rows]
+        heads = fitting(cells, self.width)
+        lines = [[head.lstrip(FIGURES) for head in heads], *([row[head] for head in heads] for row in cells)]
+        widths = [max(map(columns, column)) for column in zip(*lines, strict=True)]
         spare = self.width - sum(widths) - 2 * (len(widths) - 1)
         widths[0] = max(6, widths[0] + min(spare, 0))
-        scale = story.scale(table) if spare >= 19 else None
-        drawings = _drawings(scale, story.edges, shown, min(60, spare - 3)) if scale else [""] * len(rows)
-        for row, drawing in zip(rows, drawings, strict=True):
-            self.lines.append("  ".join([*map(padded, row, widths, right), drawing]))
+        drawings = _drawings(scale, edges, rows, min(60, spare - 3)) if scale and spare >= 19 else [""] * len(lines)
+        right = [head[0] in FIGURES for head in heads]
+        for line, drawing in zip(lines, drawings, strict=True):
+            self.lines.append("  ".join([*map(padded, line, widths, right), drawing]))
 
 
 def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], width: int) -> list[str]:
@@ -187,11 +184,12 @@ def _drawings(scale: Scale, edges: Sequence[float], rows: Sequence[TableRow], wi
             low, high = map(column, row.ends)
             cells[low:high + 1] = line * (high + 1 - low)
             cells[low], cells[high] = left, right
-            cells[column(0)] = crossed if low <= column(0) <= high else zero
+            if low <= column(0) <= high:
+                cells[column(0)] = crossed
         for place, count in Counter(map(column, row.dots)).items():
             cells[place] = point if count == 1 else f"{count}" if count < 10 else "#"
-        if row.point is not None:
-            cells[column(row.point)] = point
+        if row.change is not None:
+            cells[column(row.change)] = point
         drawings.append("".join(cells))
     return drawings
 
@@ -233,16 +231,16 @@ def _md_table(table: Table, limit: int) -> list[str]:
     lines: list[str] = []
     if table.rows:
         rows = shortened(table.rows, limit)
-        heads, *cells = fitting(table.columns, [row.cells for row in rows], MARKDOWN_WIDTH)
-        lines += ["", f"**{_md(table.caption)}**", "", _md_row(_md(head.lstrip("#~")) for head in heads),
-                  _md_row("---:" if head.startswith(FIGURES) else ":---" for head in heads)]
-        for row, (name, *figures) in zip(rows, cells, strict=True):
-            name = _md(name)
+        heads = fitting([row.cells for row in rows], MARKDOWN_WIDTH)
+        lines += ["", f"**{_md(table.caption)}**", "", _md_row(_md(head.lstrip(FIGURES)) for head in heads),
+                  _md_row("---:" if head[0] in FIGURES else ":---" for head in heads)]
+        for row in rows:
+            name, *figures = (_md(row.cells[head]) for head in heads)
             if row.link:
                 name = f'<a href="{_md(row.link).replace("&#8203;", "")}">{name}</a>'
             if row.note:
                 name += f"<br><sub>{_md(row.note)}</sub>"
-            lines.append(_md_row([name, *map(_md, figures)]))
+            lines.append(_md_row([name, *figures]))
     if table.more:
         lines += ["", _md(table.folded())]
     return lines
@@ -267,10 +265,10 @@ def _markdown(story: Story, limit: int) -> str:
             else:
                 inner += _md_table(block, limit)
                 if block.key == "cases":
-                    losses = [row for row in block.rows if row.change < 0]
-                    shown = f"{FIRST_ROWS} of " if len(losses) > FIRST_ROWS else ""
-                    caption = f"Regressions, worst first ({shown}{len(losses)})"
-                    first += _md_table(block._replace(caption=caption, rows=losses[:FIRST_ROWS]), limit)
+                    losses = [row for row in block.rows if row.direction == "worse"]
+                    shown = losses[:FIRST_ROWS]
+                    caption = f"Regressions, worst first ({len(shown)} of {len(losses)})"
+                    first += _md_table(block._replace(caption=caption, rows=shown), limit)
         if inner:
             folded += ["", f"<details><summary>{_md(heading)}</summary>", *inner, "", "</details>"]
     if limit < ROW_LIMITS[0]:

@@ -32,7 +32,7 @@ RECORDED = ("graders", "task_changed", "cases_changed", "started_at", "python", 
 FIRST_CHARACTERS = 40  # of a case's input, beside its name
 ALPHA = float(Limits().alpha)  # one-sided, where neither look nor among is declared; of a two-sided p twice as much
 
-Ends = Sequence[float] | None  # an interval's two ends, None where it is not measured
+Ends = Sequence[float]  # an interval's two ends; empty where it is not measured
 
 # === Names and numbers as text ===
 
@@ -66,13 +66,12 @@ def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def percent(share: float) -> str:
-    """Return a share in hundredths to 4 digits, to 8 where it is almost all.
+    """Return a share in hundredths.
 
     >>> percent(0.95), percent(0.999995)
     ('95%', '99.9995%')
     """
-    figures = 4 if share <= 0.999 else 8
-    return f"{100 * share:.{figures}g}%"
+    return f"{100 * share:.6g}%"
 
 
 def digits(value: float | None, sign: str = "") -> str:
@@ -168,16 +167,27 @@ def verdict_lines(comparison: dict[str, Any]) -> list[str]:
     decision, places = comparison["decision"], places_of(comparison)
     ends = decision["interval"]
     span = " to ".join(f"{end:+.{places}f}" for end in ends) if ends else "no interval"
-    declared = joined(*(f"{name} {decision[name]}" for name in ("look", "among") if decision[name]), by=", ")
-    rests_on = joined(count_of(decision["groups"], decision["unit"]), declared)
+    rests_on = joined(count_of(decision["groups"], decision["unit"]), declared(decision))
     verdict = f"verdict: {decision['verdict']}; by {decision['unit']} {span} ({rests_on})"
+    if decision["gate_met"] is not None:
+        return [verdict, gate_line(comparison)]
+    return [joined(verdict, (decision["margin"] or not ends) and decision["reason"])]
+
+
+def gate_line(comparison: dict[str, Any]) -> str:
+    """Return whether gate and must-pass are met, and why not; empty without either."""
+    decision = comparison["decision"]
     if decision["gate_met"] is None:
-        tells_more = decision["margin"] or not ends
-        return [joined(verdict, tells_more and decision["reason"])]
+        return ""
     gate = joined(decision["gate"], comparison["must_pass"] and "must pass", by=" and ")
     unsure = "" if decision["gate_contradicted"] else ", the data cannot tell"
     outcome = "met" if decision["gate_met"] else f"not met{unsure}: {decision['gate_reason']}"
-    return [verdict, f"gate: {gate}, {outcome}"]
+    return f"gate: {gate}, {outcome}"
+
+
+def declared(decision: dict[str, Any]) -> str:
+    """Return the look and the number of candidates that were declared; empty without either."""
+    return joined(*(f"{name} {decision[name]}" for name in ("look", "among") if decision[name]), by=", ")
 
 
 # === One scale for drawings ===
@@ -210,32 +220,40 @@ def scale_of(values: Sequence[float]) -> Scale:
 
 
 class TableRow(NamedTuple):
-    """A row of texts, and what it draws on its table's scale: an interval, its point, dots."""
+    """A row of texts, each below the head of its column, and what it draws on its table's scale."""
 
-    cells: list[str]  # a text a column
+    cells: dict[str, str]  # heads: # before one of numbers, ~ before one of numbers that a narrow screen leaves out
     note: str = ""  # small print to the first cell
-    ends: Ends = None
-    point: float | None = None
-    dots: Sequence[float] = ()
+    change: float | None = None  # a difference of means, drawn as a point; above 0 better, below 0 worse
+    ends: Ends = ()  # of an interval
     decides: bool = False  # of an interval
-    change: float = 0  # above 0 better, below 0 worse
+    dots: Sequence[float] = ()
     key: Any = None  # a case's id; a source or (tag, value), whose cases a page opens below it
     link: str = ""  # an address
 
+    @property
+    def name(self) -> str:
+        """The first cell."""
+        return next(iter(self.cells.values()))
+
+    @property
+    def direction(self) -> str:
+        """Which way it changed."""
+        return "same" if not self.change else "better" if self.change > 0 else "worse"
+
 
 class Table(NamedTuple):
-    """`columns` are the heads: # before one of numbers, ~ before one of numbers that a narrow screen leaves out."""
+    """Rows of the same columns."""
 
     key: str
     caption: str
-    columns: Sequence[str]
     rows: Sequence[TableRow]
     more: Sequence[TableRow] = ()  # which a view folds away behind their caption
     more_caption: str = ""
 
     def folded(self) -> str:
         """Return the rows that are folded away as a line: their caption and their first names."""
-        return f"{self.more_caption}: {listed(row.cells[0] for row in self.more)}."
+        return f"{self.more_caption}: {listed(row.name for row in self.more)}."
 
 
 class SideBySide(NamedTuple):
@@ -248,7 +266,6 @@ class SideBySide(NamedTuple):
 
 Block = str | SideBySide | Table  # a string is a sentence
 Blocks = Iterator[Block]
-Section = tuple[str, str, list[Block]]  # key, heading, blocks
 
 
 def shortened(rows: Sequence[TableRow], limit: int) -> Sequence[TableRow]:
@@ -256,8 +273,9 @@ def shortened(rows: Sequence[TableRow], limit: int) -> Sequence[TableRow]:
     if len(rows) <= limit:
         return rows
     half = (limit - 1) // 2
-    blanks = [""] * (len(rows[0].cells) - 1)
-    return [*rows[:half], TableRow([f"({len(rows) - 2 * half} rows left out)", *blanks]), *rows[-half:]]
+    first, *others = rows[0].cells
+    between = {first: f"({len(rows) - 2 * half} rows left out)"} | dict.fromkeys(others, "")
+    return [*rows[:half], TableRow(between), *rows[-half:]]
 
 
 def side_by_side(baseline: Any, candidate: Any) -> list[SideBySide]:
@@ -296,13 +314,13 @@ class Story(NamedTuple):
     verdict: str
     gate: str  # of the first line: gate and must-pass, and why; empty without
     lead: list[str]
-    sections: list[Section]
+    sections: list[tuple[str, str, list[Block]]]  # key, heading, blocks
     edges: Sequence[float] = ()  # margin and gain, which drawings mark: [-margin, margin, gain], zeros left out
     words: "Words | None" = None
 
     def scale(self, table: Table) -> Scale | None:
         """Return the scale of a table's drawings, None where its rows draw nothing."""
-        drawn = [value for row in (*table.rows, *table.more) for value in (*(row.ends or ()), *row.dots, row.point)
+        drawn = [value for row in (*table.rows, *table.more) for value in (*row.ends, *row.dots, row.change)
                  if value is not None]
         return scale_of([*self.edges, *drawn]) if drawn else None
 
@@ -319,9 +337,14 @@ class Words:
         self.recorded = {case.id: case for case in pair.cases} if pair else {}
         self.all: dict[str, Any] = whole(comparison, KEYS)
         self.overall, self.decision = overall, decision = self.all["overall"], self.all["decision"]
-        for case in self.all["cases"]:
-            if case["difference"] is None:  # in version 1
-                case["difference"] = case["candidate"] - case["baseline"]
+        if not decision["level"]:  # in version 1, where the sign-flip interval decides
+            decision |= {"level": LEVEL, "interval": overall["source_sign_flip"]["interval_95"],
+                         "equivalence_interval": decision["interval_90"]}
+            for part in (decision, self.all["consistency"], self.all["half_width"]):
+                part["reason"] = part["reason"] or VERSION_1
+            for case in self.all["cases"]:
+                if case["difference"] is None:
+                    case["difference"] = case["candidate"] - case["baseline"]
         # The largest loss first; ties stay in the case file's order.
         self.changed = sorted(self.all["cases"], key=itemgetter("difference"))
         self.low, self.high = map(float, self.all["score_range"] or (0, 1))
@@ -332,9 +355,7 @@ class Words:
         self.margin, self.gain = decision["margin"] or 0, decision["min_gain"] or 0
         self.edges = [edge for edge in (-self.margin, self.margin, self.gain) if edge]  # which drawings mark
         self.verdict, self.difference = decision["verdict"] or "undecided", overall["difference"]
-        self.level = percent(decision["level"] or LEVEL)
-        # In version 1 the sign-flip interval decides.
-        self.interval: Ends = decision["interval"] if decision["level"] else overall["source_sign_flip"]["interval_95"]
+        self.level, self.interval = percent(decision["level"]), decision["interval"]
 
     # --- figures as text ---
 
@@ -348,9 +369,10 @@ class Words:
     def signed(self, value: float | None) -> str:
         return self.plain(value, "+")
 
-    def scores(self, row: dict[str, Any]) -> list[str]:
-        """Return baseline, candidate and difference of a row."""
-        return [self.plain(row["baseline"]), self.plain(row["candidate"]), self.signed(row["difference"])]
+    def scores(self, row: dict[str, Any]) -> dict[str, str]:
+        """Return the cells of a row's two means and their difference."""
+        return {"~baseline": self.plain(row["baseline"]), "~candidate": self.plain(row["candidate"]),
+                "#difference": self.signed(row["difference"])}
 
     def span(self, ends: Ends) -> str:
         return f"{self.signed(ends[0])} to {self.signed(ends[1])}" if ends else NOT_MEASURED
@@ -364,49 +386,38 @@ class Words:
 
     def side(self, side: str) -> str:
         """Return a side's name and version."""
-        return joined(*(str(self.all[side].get(key) or "")[:60] for key in ("name", "version")), by=" ") or side
+        return joined(self.all[side].get("name"), self.all[side].get("version"), by=" ") or side
 
     def subject(self) -> str:
         """Return what was compared: cases, sources, trials."""
-        cases = f"{count_of(self.overall['cases'], 'case')} of {(self.all['case_set']['name'] or 'trial logs')[:120]}"
-        sources = "" if self.by_case or self.units is None else count_of(self.units, "source")
+        cases = f"{count_of(self.overall['cases'], 'case')} of {self.all['case_set']['name'] or 'trial logs'}"
+        sources = "" if self.by_case else count_of(self.units, "source")
         trials = f"{count_of(self.all['trials'], 'trial')} a case" if self.all["trials"] else "uneven numbers of trials"
         return joined(cases, sources, trials, by=", ")
-
-    def shared(self) -> dict[str, Any]:
-        """Return what comparisons that stand on one sheet have in common."""
-        alike = {key: self.all[key] for key in ("case_set", "task", "baseline", "missing", "score_range")}
-        return alike | {"recording": self.all["logs"]["baseline"]}
 
     # --- the verdict ---
 
     def lead(self) -> Iterator[str]:
         """Yield the sentences that say what the verdict rests on."""
-        decision, unit = self.decision, self.unit
-        yield "The baseline scores {}, the candidate {}: a difference of {}.".format(*self.scores(self.overall))
+        decision, overall, unit = self.decision, self.overall, self.unit
+        yield (f"The baseline scores {self.plain(overall['baseline'])}, the candidate "
+               f"{self.plain(overall['candidate'])}: a difference of {self.signed(self.difference)}.")
+        if (p_value := overall["these_cases"]["p_value"]) is not None:
+            yield (f"On these very cases: {overall['worse']} worse, {overall['better']} better; sampling alone would "
+                   f"bring a difference as large with p = {digits(p_value)}.")
         lies = f"All of the {self.level} interval by {unit}, {self.span(self.interval)}, lies"
         gain = f"the gain worth shipping, {self.signed(self.gain)}" if self.gain else "zero"
         loss = f"the loss that is tolerated, {self.signed(-self.margin)}" if self.margin else "zero"
-        both_sides = self.span(decision["equivalence_interval"] or decision["interval_90"])
-        reason = decision["reason"] or VERSION_1
         claims = {
             "better": f"{lies} above {gain}.", "worse": f"{lies} below {loss}.", "not worse": f"{lies} above {loss}.",
             "equivalent": f"All of the {percent(decision['equivalence_level'] or 0.9)} interval by {unit}, "
-                          f"{both_sides}, lies within {self.plain(self.margin)} of zero."}
-        if (p_value := self.overall["these_cases"]["p_value"]) is not None:
-            luck = self.all["shared_luck"]["reason"]
-            yield (f"On these very cases: {self.overall['worse']} worse, {self.overall['better']} better; sampling "
-                   f"alone would bring a difference as large with p = {digits(p_value)}{f' ({luck})' if luck else ''}.")
-        if self.verdict in claims or reason != decision["gate_reason"]:  # else the gate says it
-            yield claims.get(self.verdict, f"No claim can be made: {reason}.")
+                          f"{self.span(decision['equivalence_interval'])}, lies within {self.plain(self.margin)} of "
+                          "zero."}
+        if self.verdict in claims or decision["reason"] != decision["gate_reason"]:  # else the gate says it
+            yield claims.get(self.verdict, f"No claim can be made: {decision['reason']}.")
         if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; "
                    f"{self.units} took part.")
-        if decision["look"] or decision["among"]:
-            declared = joined(decision["look"] and f"look {decision['look']}",
-                              decision["among"] and f"candidates {decision['among']}", by=", ")
-            yield (f"Declared: {declared}; so the interval is at level {self.level} and takes "
-                   f"{decision['sources_for_level']} {unit}s or more.")
 
     def more_would_decide(self) -> bool:
         """Tell whether more units would make a claim, and the reason of the decision has not said how many."""
@@ -415,95 +426,78 @@ class Words:
         said = self.decision["sources_needed"] and low > -self.margin
         return not (barred or said)
 
-    def gate(self) -> str:
-        """Return whether gate and must-pass are met, and why not; empty without either."""
-        decision = self.decision
-        if decision["gate_met"] is None:
-            return ""
-        rules = [decision["gate"], *(f"{rule['tag']}={rule['value']} must pass" for rule in self.all["must_pass"])]
-        outcome = "met" if decision["gate_met"] else "not met"
-        unsure = "the data cannot tell" if not decision["gate_met"] and decision["gate_contradicted"] is False else ""
-        return f"gate {joined(*rules, by=', ')}: {joined(outcome, unsure, decision['gate_reason'])}"
-
     # --- sentences and tables ---
 
-    def settings(self) -> list[SideBySide]:
-        """Return what the two run records say of their settings and servers; nothing where they are not at hand."""
-        both = [{key: manifest.get(key) for key in ("settings", "server")} for manifest in self.manifests]
-        return side_by_side(*both) if both else []
+    def facts(self, alike: bool) -> list[SideBySide]:
+        """Return what both systems, their settings and servers are, where they are alike or where they differ.
+
+        Settings and servers are those of run records, where these are at hand.
+        """
+        settings = [{key: run.get(key) for key in ("settings", "server")} for run in self.manifests] or [{}, {}]
+        facts = side_by_side(*(self.all[side] | more for side, more in zip(SIDES, settings, strict=True)))
+        return [fact for fact in facts if (fact.baseline == fact.candidate) == alike]
 
     def change(self) -> Blocks:
-        """Return what differs between the two systems, and where it is known between their settings and servers."""
-        facts = side_by_side(self.all["baseline"], self.all["candidate"]) + self.settings()
-        differing: list[Block] = [fact for fact in facts if fact.baseline != fact.candidate]
+        """Return what differs between the two systems."""
+        differing: list[Block] = [*self.facts(alike=False)]
         yield from differing or ["The two systems are described alike."]
         if self.all["task"]["name"] and not self.manifests:  # trial logs have none
             yield "Prompts and settings are in run records: a report made with those shows them here."
 
     def questions(self) -> Blocks:
         """Return the two questions with one interval each, the figure of every source, and the sources, worst first."""
-        these, luck = self.overall["these_cases"], self.all["shared_luck"]["reason"]
         sources = sorted(self.all["sources"], key=itemgetter("difference"))
         rows = [self.on_these_cases(), self.on_new_ones()]
         dots = [row["difference"] for row in (self.changed if self.by_case else sources)]
         if 0 < len(dots) <= DRAWN_DOTS:
             name = "Changed cases, low to high" if self.by_case else "Sources, lowest to highest"
-            rows.append(TableRow([name, self.span([dots[0], dots[-1]]), ""], dots=dots))
-        yield Table("questions", "The difference, candidate minus baseline", ["Question", "#interval", "#p"], rows)
+            rows.append(TableRow({"Question": name, "#interval": self.span([dots[0], dots[-1]]), "#p": ""}, dots=dots))
+        yield Table("questions", "The difference, candidate minus baseline", rows)
         yield ("p: how often a difference at least as large would come up if nothing had changed: on these cases "
                f"by sampling alone, on new ones with each {self.unit} as likely to gain as to lose. The first says "
-               "nothing of other cases, the second nothing of these.")
-        ends, p_value = these["interval_95"], these["p_value"]
-        if ends and p_value is not None and (ends[0] <= 0 <= ends[1]) == (p_value < 2 * ALPHA):
-            yield "On these cases interval and p disagree about zero; the p counts."
+               "nothing of other cases, the second nothing of these. Where interval and p on these cases disagree, the "
+               "p counts.")
         if self.edges:
             yield (f"Dashed lines, where this is drawn: {', '.join(map(self.signed, self.edges))}; a margin lies on "
                    "both sides of zero, a gain worth shipping above it.")
-        if luck and these["p_value"] is not None:
-            yield f"Do trials of different cases move together? {sentence(luck)}"
-        if sources:
-            rows = [TableRow([row["source"] or "(no source)", f"{row['cases']}", *self.scores(row)],
-                             point=row["difference"], change=row["difference"], key=row["source"])
-                    for row in sources]
-            yield Table("sources", "Sources, worst first: a source is what several cases were made from", [
-                "Source", "~cases", "~baseline", "~candidate", "#difference"], rows[:SHOWN_SOURCES],
-                rows[SHOWN_SOURCES:], f"{len(rows) - SHOWN_SOURCES} more sources")
+        rows = [TableRow({"Source": row["source"] or "(no source)", "~cases": f"{row['cases']}"} | self.scores(row),
+                         change=row["difference"], key=row["source"]) for row in sources]
+        if rows:
+            yield Table("sources", "Sources, worst first: a source is what several cases were made from",
+                        rows[:SHOWN_SOURCES], rows[SHOWN_SOURCES:], f"{len(rows) - SHOWN_SOURCES} more sources")
         for side, incomplete in self.all["incomplete"].items():
             if incomplete["trials"]:
                 reasons = listed(f"{name}: {n}" for name, n in incomplete["reasons"].items())
                 yield f"Incomplete trials of the {side}: {incomplete['trials']} ({reasons})."
 
     def on_these_cases(self) -> TableRow:
-        these, trials = self.overall["these_cases"], self.all["trials"]
-        pairs = ""
-        if these["pairs"]:
-            total = self.overall["cases"] * trials if trials else sum(filter(None, self.all["trial_pairs"].values()))
-            once = ", repeated answers counted once" if these["pairs"] < total else ""
-            differ = "differs" if these["disagree"] == 1 else "differ"
-            pairs = f"{count_of(these['pairs'], 'pair')} of trials{once}, of which {these['disagree']} {differ}"
-        reasons = dict.fromkeys([these["reason"], these["interval_reason"]])
-        return TableRow(["On these very cases", self.span(these["interval_95"]), digits(these["p_value"])],
-                        joined(pairs, these["method"], *reasons), these["interval_95"], self.difference)
+        these, luck = self.overall["these_cases"], self.all["shared_luck"]["reason"]
+        notes = [these["pairs"] and f"{count_of(these['pairs'], 'pair')} of trials counted, {these['disagree']} with a "
+                 "difference", these["method"], these["reason"], these["interval_reason"]]
+        if luck and luck != these["reason"]:  # else it is said
+            notes.append(f"do trials of different cases move together? {luck}")
+        return TableRow({"Question": "On these very cases", "#interval": self.span(these["interval_95"]),
+                         "#p": digits(these["p_value"])},
+                        joined(*dict.fromkeys(notes)), self.difference, these["interval_95"])
 
     def on_new_ones(self) -> TableRow:
-        flip = self.overall["source_sign_flip"]
-        method = joined(f"{self.level} interval", self.decision["interval_method"] or flip["method"])
-        reason = method if self.interval else self.decision["reason"] or VERSION_1
+        flip, decision = self.overall["source_sign_flip"], self.decision
         name = "On new cases like these" if self.by_case else "On new messages like these"
-        return TableRow([name, self.span(self.interval), digits(flip["p_value"])],
-                        f"This decides: {count_of(self.units, self.unit)}; {reason}", self.interval, self.difference,
-                        decides=True)
+        how = f"{self.level} interval; {decision['interval_method'] or flip['method']}"
+        note = joined(f"This decides: {count_of(self.units, self.unit)}", declared(decision),
+                      how if self.interval else decision["reason"])
+        return TableRow({"Question": name, "#interval": self.span(self.interval), "#p": digits(flip["p_value"])},
+                        note, self.difference, self.interval, decides=True)
 
     def cost(self) -> Blocks:
         labels = {"latency_s": "latency, seconds", "cost_usd": "cost, USD"}
-        rows = []
-        for name, row in self.all["measures"].items():
-            ends = " to ".join(digits(end, "+") for end in row["interval_95"]) or NOT_MEASURED
-            rows.append(TableRow([labels.get(name, name), digits(row["baseline"]), digits(row["candidate"]),
-                                  digits(row["difference"], "+"), self.change_of(name), ends], row["reason"] or ""))
-        yield Table("cost", "Mean of a case", ["Measure", "#baseline", "#candidate", "#difference", "#change",
-                                               "~95% interval"], rows)
-        if not rows:
+        yield Table("cost", "Mean of a case", [
+            TableRow({"Measure": labels.get(name, name), "#baseline": digits(row["baseline"]),
+                      "#candidate": digits(row["candidate"]), "#difference": digits(row["difference"], "+"),
+                      "#change": self.change_of(name),
+                      "~95% interval": " to ".join(digits(end, "+") for end in row["interval_95"]) or NOT_MEASURED},
+                     row["reason"] or "") for name, row in self.all["measures"].items()])
+        if not self.all["measures"]:
             yield "No cost, latency or tokens were recorded."
 
     def cases(self) -> Blocks:
@@ -515,81 +509,73 @@ class Words:
             yield ("Of {} of trials {both_pass} pass on both sides, {only_baseline} only in the baseline, "
                    "{only_candidate} only in the candidate, {neither} in neither.").format(
                        count_of(sum(pairs.values()), "pair"), **pairs)
-        reasons = {"trial pairs by outcome": self.all["trial_pairs_reason"], "moves by chance": moved["reason"]}
-        for reason in dict.fromkeys(filter(None, reasons.values())):
-            names = " and ".join(name for name in reasons if reasons[name] == reason)
-            yield sentence(f"{names} are not measured: {reason}")
-        yield self.changed_cases()
-        yield Table("chance", "Cases that moved by so many trials", ["Trials", "#observed", "#expected by chance"], [
-            TableRow([f"at least {row['at_least']}", f"{row['observed']}", digits(row["expected"])])
-            for row in moved["trials_moved"]])
-        if any(case["by_chance"] is not None for case in self.changed):
+        for name, reason in (("Trial pairs by outcome", self.all["trial_pairs_reason"]),
+                             ("Moves by chance", moved["reason"])):
+            if reason:
+                yield f"{name} are {NOT_MEASURED}: {reason}."
+        yield Table("cases", "Changed cases, worst first", [self.case(row) for row in self.changed])
+        yield Table("chance", "Cases that moved by so many trials", [
+            TableRow({"Trials": f"at least {row['at_least']}", "#observed": f"{row['observed']}",
+                      "#expected by chance": digits(row["expected"])}) for row in moved["trials_moved"]])
+        if any(row["by_chance"] is not None for row in self.changed):
             yield ("By chance: how often the passes of a case, dealt at random to the two runs, would differ by at "
                    "least as much. Where one seed gives the same reply on both sides, chance moves fewer cases.")
 
-    def changed_cases(self) -> Table:
-        rows = []
-        for row in self.changed:
-            case, by_chance = self.recorded.get(row["case_id"]), row["by_chance"]
-            note = case_note(case) if case and case.input is not None else ""
-            cells = [row["case_id"], *self.scores(row), "-" if by_chance is None else digits(by_chance)]
-            rows.append(TableRow(cells, note, change=row["difference"], key=row["case_id"]))
-        return Table("cases", "Changed cases, worst first",
-                     ["Case", "~baseline", "~candidate", "#difference", "~by chance"], rows)
+    def case(self, row: dict[str, Any]) -> TableRow:
+        case, by_chance = self.recorded.get(row["case_id"]), row["by_chance"]
+        cells = {"Case": row["case_id"]} | self.scores(row)
+        cells["~by chance"] = "-" if by_chance is None else digits(by_chance)  # in a narrow column
+        note = case_note(case) if case and case.input is not None else ""
+        return TableRow(cells, note, row["difference"], key=row["case_id"])
 
     def slices(self) -> Blocks:
         """Return the slices, worst first; those without an interval behind one line, where there are several."""
-        rows = sorted((self.slice(tag, value, part) for tag, parts in self.all["slices"].items()
-                       for value, part in parts.items()), key=attrgetter("change"))
-        if not rows:
-            yield "No tag makes slices of these cases."
-            return
-        parts = {row.key: self.all["slices"][row.key[0]][row.key[1]] for row in rows}
-        more = [row for row in rows if _tells_little(parts[row.key])]
-        if len(more) < FOLDED_FROM:
-            more = []
-        shown = [row for row in rows if row not in more]
-        yield Table("slices", "Slices, worst first", [
-            "Slice", "~cases", "~sources", "~baseline", "~candidate", "#difference", "#95% interval", "#adjusted p"],
-            shown, more, f"{count_of(len(more), 'slice')} of fewer than {MIN_GROUPS} {self.unit}s, so without an "
-            f"interval, and none with an adjusted p below {2 * ALPHA:g} on these very cases")
-        method = f" ({self.all['adjusted_method']})" if self.all["adjusted_method"] else ""
-        meaning = (f" Adjusted p: how often any of them would stand out as much if nothing had changed{method}. The "
-                   f"interval is by {self.unit}.") if any(row.ends for row in shown) else ""
-        yield f"{count_of(self.all['slices_compared'] or len(rows), 'slice')} compared.{meaning}"
-        if any(parts[row.key]["few_cases"] for row in shown):
+        parts = [part | {"key": (tag, value)} for tag, values in self.all["slices"].items()
+                 for value, part in values.items()]
+        parts.sort(key=itemgetter("difference"))
+        little = [part for part in parts if _tells_little(part)]
+        if len(little) < FOLDED_FROM:
+            little = []
+        shown = [part for part in parts if part not in little]
+        yield Table("slices", "Slices, worst first", [*map(self.slice, shown)], [*map(self.slice, little)],
+                    f"{count_of(len(little), 'slice')} of fewer than {MIN_GROUPS} {self.unit}s, so without an "
+                    f"interval, and none with an adjusted p below {2 * ALPHA:g} on these very cases")
+        yield f"{count_of(self.all['slices_compared'] or len(parts), 'slice')} compared."
+        if any(part["source_sign_flip"]["interval_95"] for part in shown):
+            yield ("Adjusted p: how often any of them would stand out as much if nothing had changed "
+                   f"({self.all['adjusted_method']}). The interval is by {self.unit}.")
+        if any(part["few_cases"] for part in shown):
             yield "*: so few cases that a single one can turn the result."
 
-    def slice(self, tag: str, value: str, part: dict[str, Any]) -> TableRow:
-        flip, least, notes = part["source_sign_flip"], part["smallest_adjusted_p_value"], []
-        on_these = part["these_cases"]["adjusted_p_value"]
-        if flip["reason"]:
-            notes.append(f"too few {self.unit}s for an interval")
-        if part["same_cases_as"]:
-            notes.append(f"same cases as {listed(part['same_cases_as'])}")
-        if flip["interval_95"] and (least or 0) > 2 * ALPHA:
+    def slice(self, part: dict[str, Any]) -> TableRow:
+        flip, least = part["source_sign_flip"], part["smallest_adjusted_p_value"]
+        on_these, too_large = part["these_cases"]["adjusted_p_value"], (least or 1) > 2 * ALPHA
+        notes = [flip["reason"] and f"too few {self.unit}s for an interval",
+                 part["same_cases_as"] and f"same cases as {listed(part['same_cases_as'])}"]
+        if flip["interval_95"] and least and too_large:
             notes.append(f"its {count_of(part['source_groups'], self.unit)} cannot give an adjusted p below "
                          f"{digits(least)}")
-        if on_these is not None and (on_these < 2 * ALPHA or (least or 1) > 2 * ALPHA):
+        if on_these is not None and (on_these < 2 * ALPHA or too_large):
             notes.append(f"on these very cases p is {digits(on_these)}, adjusted for the number of slices")
-        cases = f"{part['cases']}*" if part["few_cases"] else f"{part['cases']}"
-        sources = "-" if self.by_case else f"{part['source_groups'] or '-'}"
-        return TableRow([f"{tag}: {value}", cases, sources, *self.scores(part), self.span(flip["interval_95"]),
-                         digits(part["adjusted_p_value"])],
-                        "; ".join(notes), flip["interval_95"], part["difference"], change=part["difference"],
-                        key=(tag, value))
+        cells = {"Slice": "{}: {}".format(*part["key"]), "~cases": f"{part['cases']}{'*' if part['few_cases'] else ''}"}
+        if not self.by_case:
+            cells["~sources"] = digits(part["source_groups"])
+        cells |= self.scores(part) | {"#95% interval": self.span(flip["interval_95"]),
+                                      "#adjusted p": digits(part["adjusted_p_value"])}
+        return TableRow(cells, joined(*notes), part["difference"], flip["interval_95"], key=part["key"])
 
     def consistency(self) -> Blocks:
         steadiness = self.all["consistency"]
         before, after = (steadiness[side] for side in SIDES)
         if before["always"] is None:
-            yield f"Consistency is {NOT_MEASURED}: {steadiness['reason'] or VERSION_1}."
+            yield f"Consistency is {NOT_MEASURED}: {steadiness['reason']}."
             return
-        rows = [TableRow([f"cases that {key} pass", f"{before[key]}", f"{after[key]}"])
-                for key in ("always", "sometimes", "never")]
-        for k, shares in enumerate(zip(before["pass_hat_k"], after["pass_hat_k"], strict=True), start=1):
-            rows.append(TableRow([f"pass^{k}", *(f"{share:.4f}" for share in shares)]))
-        yield Table("consistency", "How steadily cases pass", ["Cases", "#baseline", "#candidate"], rows)
+        rows = {f"cases that {key} pass": (f"{before[key]}", f"{after[key]}")
+                for key in ("always", "sometimes", "never")}
+        for k, (one, other) in enumerate(zip(before["pass_hat_k"], after["pass_hat_k"], strict=True), start=1):
+            rows[f"pass^{k}"] = f"{one:.4f}", f"{other:.4f}"
+        yield Table("consistency", "How steadily cases pass", [
+            TableRow({"Cases": name, "#baseline": one, "#candidate": other}) for name, (one, other) in rows.items()])
         yield (f"pass^k: how often k trials of a case all pass; a trial passes with the top score, {self.high:g}. "
                f"Newly unsteady: {listed(steadiness['newly_unsteady']) or 'none'}. "
                f"Newly steady: {listed(steadiness['newly_steady']) or 'none'}.")
@@ -605,61 +591,60 @@ class Words:
         names = {"now": "as recorded", "twice_cases": "twice the cases, no more sources",
                  "twice_trials": "twice the trials", "endless_trials": "unlimited trials",
                  "twice_groups": f"twice the {self.unit}s, each like these"}
-        yield Table("plans", "What would make the interval narrower", ["With", "#half-width"], [
-            TableRow([name, self.plain(half[key])]) for key, name in names.items()
-            if half[key] is not None and not (self.by_case and key == "twice_cases")])
+        if self.by_case:
+            del names["twice_cases"]
+        yield Table("plans", "What would make the interval narrower", [
+            TableRow({"With": name, "#half-width": self.plain(half[key])}) for key, name in names.items()
+            if half[key] is not None])
         if plan["half_width"] is not None:
-            wanted = [count_of(plan[key], noun) + more for key, noun, more in (
-                ("source_groups", "source", ""), ("cases", "case", ""), ("trials", "trial", " a case"))
-                if plan[key] is not None]
-            takes = f"A half-width of {self.plain(plan['half_width'])} takes {' or '.join(wanted) or NOT_MEASURED}"
-            yield f"{joined(takes, plan['reason'])}."
+            takes = joined(plan["source_groups"] and count_of(plan["source_groups"], "source"),
+                           plan["cases"] and count_of(plan["cases"], "case"),
+                           plan["trials"] and f"{count_of(plan['trials'], 'trial')} a case", by=" or ")
+            said = f"A half-width of {self.plain(plan['half_width'])} takes {takes or NOT_MEASURED}"
+            yield f"{joined(said, plan['reason'])}."
         if detectable is not None:
             yield f"The smallest difference that these would detect in 4 of 5 repetitions is {self.plain(detectable)}."
-        if half["reason"] or half["now"] is None:
-            yield f"Not all is measured: {half['reason'] or VERSION_1}."
+        if half["reason"]:
+            yield f"Not all is measured: {half['reason']}."
 
     def contrast(self) -> Blocks:
         """Return all intervals that do not decide, and what they say."""
-        overall, decision = self.overall, self.decision
-        cases, sources = count_of(overall["cases"], "case"), count_of(overall["source_groups"], "source")
-        by_source = overall["source_cluster_interval_95"], sources, overall["source_cluster_method"]
-        intervals: tuple[tuple[Any, ...], ...] = (
-            ("By source, bootstrap", *([None] if self.by_case else by_source)),
-            ("By case, bootstrap", overall["exact_interval_95"], cases, overall["exact_method"]),
-            ("By case, seeded", overall["interval_95"], cases, overall["interval_method"]),
-            ("By trial", overall["trial_level_interval_95"], "as if every trial were independent",
-             overall["trial_level_reason"], overall["trial_level_method"]),
-            (f"With one more {self.unit}", decision["interval_with_one_more"]),
-            ("For equivalence", decision["equivalence_interval"]),
-            (f"The same, one more {self.unit}", decision["equivalence_interval_with_one_more"]),
-            ("With what is missing filled", decision["interval_with_missing_filled"]))
-        rows = [TableRow([name, self.span(ends)], joined(*notes), ends, self.difference)
-                for name, ends, *notes in intervals if ends or notes]
-        yield Table("contrast", "Other intervals of the difference", ["Interval", "#from, to"],
-                    [*rows, self.noise_floor()])
+        overall, decision, cases = self.overall, self.decision, count_of(self.overall["cases"], "case")
+        intervals: dict[str, tuple[Any, ...]] = {  # without sources the first gives way to the second
+            f"By {self.unit}, bootstrap": (overall["source_cluster_interval_95"], count_of(self.units, "source"),
+                                           overall["source_cluster_method"]),
+            "By case, bootstrap": (overall["exact_interval_95"], cases, overall["exact_method"]),
+            "By case, seeded": (overall["interval_95"], cases, overall["interval_method"]),
+            "By trial": (overall["trial_level_interval_95"], "as if every trial were independent",
+                         overall["trial_level_reason"], overall["trial_level_method"]),
+            f"With one more {self.unit}": (decision["interval_with_one_more"],),
+            "For equivalence": (decision["equivalence_interval"],),
+            f"The same, one more {self.unit}": (decision["equivalence_interval_with_one_more"],),
+            "With what is missing filled": (decision["interval_with_missing_filled"],)}
+        rows = [TableRow({"Interval": name, "#from, to": self.span(ends)}, joined(*notes), self.difference, ends)
+                for name, (ends, *notes) in intervals.items() if ends or notes]
+        yield Table("contrast", "Other intervals of the difference", [*rows, self.noise_floor()])
 
     def noise_floor(self) -> TableRow:
         noise = self.all["noise_floor"]
         largest = noise["largest_difference"]
-        ends: Ends = None if largest is None else [-largest, largest]
-        error = {None: "better or worse would be claimed", "better": "the gate would be met"}.get(
-            self.decision["gate"], "the gate would not be met")
-        note = ("the largest difference between two halves of the baseline's own trials, "
-                f"{self.plain(noise['mean_difference'])} on average; share of the {count_of(noise['splits'], 'split')} "
-                f"in which {error}: {digits(noise['gate_tripped_share'])}")
-        return TableRow(["Noise floor", self.span(ends)], joined(note if ends else "", noise["reason"]), ends)
+        ends = [] if largest is None else [-largest, largest]
+        note = ends and ("the largest difference between two halves of the baseline's own trials, "
+                         f"{self.plain(noise['mean_difference'])} on average; share of the "
+                         f"{count_of(noise['splits'], 'split')} on which the decision would be wrong: "
+                         f"{digits(noise['gate_tripped_share'])}")
+        return TableRow({"Interval": "Noise floor", "#from, to": self.span(ends)}, joined(note, noise["reason"]),
+                        ends=ends)
 
     def recipe(self) -> Blocks:
-        """Return all that is needed to reproduce the comparison."""
+        """Return all that is needed to reproduce the comparison, aside what the change says."""
         shared = {name: self.all[name] for name in (
             "comparison_version", "tool_version", "case_set", "task", "trials", "resamples", "seed", "score_range",
             "missing", "options", "variance")}
         yield from side_by_side(shared, shared)
-        yield from side_by_side(*(self.all[side] | {"log": self.all["logs"][side]} for side in SIDES))
-        yield from (fact for fact in self.settings() if fact.baseline == fact.candidate)  # else they are in the change
-        if self.manifests:
-            yield from side_by_side(*({key: run.get(key) for key in RECORDED} for run in self.manifests))
+        yield from self.facts(alike=True)
+        runs = [{key: run.get(key) for key in RECORDED} for run in self.manifests] or [{}, {}]
+        yield from side_by_side(*({"log": self.all["logs"][side]} | run for side, run in zip(SIDES, runs, strict=True)))
         for row in self.all["excluded"]:
             yield f"left out: {row['case_id']}, in the {row['side']}: {row['reason']}"
         for row in self.all["uneven_trials"]:
@@ -670,6 +655,7 @@ class Words:
         warnings = [f"{number}. {sentence(row['message'])} {sentence(row['advice'])}"
                     for number, row in enumerate(self.all["warnings"], start=1)]
         sections: list[tuple[str, str, Iterable[Block]]] = [
+            ("warnings", f"Warnings ({len(warnings)})", warnings),
             ("change", "What was changed", self.change()),
             ("questions", "Is it larger than the noise?", self.questions()),
             ("cost", "Cost, latency and tokens", self.cost()),
@@ -679,13 +665,10 @@ class Words:
             ("next", "What to record next", self.plans()),
             ("contrast", "Other intervals, for contrast", self.contrast()),
             ("measured", "How it was measured", self.recipe())]
-        if warnings:
-            sections.insert(0, ("warnings", f"Warnings ({len(warnings)})", warnings))
         return Story(
             title=f"{self.side('baseline')} against {self.side('candidate')}", subject=self.subject(),
-            verdict=self.verdict, gate=self.gate(), lead=list(self.lead()), edges=self.edges,
-            sections=[(key, heading, list(blocks)) for key, heading, blocks in sections], words=self)
-
+            verdict=self.verdict, gate=gate_line(self.all), lead=list(self.lead()), edges=self.edges,
+            sections=[(key, heading, list(blocks)) for key, heading, blocks in sections if blocks], words=self)
 
 # === Several candidates of one baseline ===
 
@@ -698,36 +681,37 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     """
     candidates = [Words(comparison) for comparison in comparisons]
     first = candidates[0]
-    for name, words in zip(names, candidates, strict=True):
-        for key, value in words.shared().items():
-            if value != first.shared()[key]:
-                raise RunError(f"{name} and {names[0]} differ in {key}; give comparisons of one baseline, made alike")
+    shared = [{key: words.all[key] for key in ("case_set", "task", "baseline", "missing", "score_range")}
+              | {"recording": words.all["logs"]["baseline"]} for words in candidates]
+    for name, alike in zip(names, shared, strict=True):
+        differing = [key for key in alike if alike[key] != shared[0][key]]
+        if differing:
+            raise RunError(f"{name} and {names[0]} differ in {', '.join(differing)}; give comparisons of one baseline, "
+                           "made alike")
     measures = dict.fromkeys(name for words in candidates for name in words.all["measures"])
     rows = []
     for words, page in zip(candidates, pages or [""] * len(candidates), strict=True):
-        warned = len(words.all["warnings"])
-        notes = [words.gate(), warned and f"{count_of(warned, 'warning')} in its report"]
+        warned, among = len(words.all["warnings"]), words.decision["among"] or 1
+        notes = [gate_line(words.all), warned and f"{count_of(warned, 'warning')} in its report"]
         if words.overall["cases"] != first.overall["cases"]:
             notes.append(f"over {count_of(words.overall['cases'], 'case')}")
-        among = words.decision["among"] or 1
         if among < len(candidates):
             alpha = (words.decision["alpha"] or ALPHA) * among / len(candidates)
             notes.append(f"compared without --among {len(candidates)}, which takes a wider interval, at "
                          f"{percent(1 - 2 * alpha)}")
-        cells = [words.side("candidate"), words.verdict, words.signed(words.difference), words.span(words.interval),
-                 *map(words.change_of, measures), words.unsteady()]
-        rows.append(TableRow(cells, joined(*notes), words.interval, words.difference, decides=True,
-                             change=words.difference, link=page))
+        cells = {"Candidate": words.side("candidate"), "verdict": words.verdict,
+                 "#difference": words.signed(words.difference), "#interval": words.span(words.interval),
+                 **{f"#{name.partition('_')[0]}": words.change_of(name) for name in measures},
+                 "~unsteady": words.unsteady()}
+        rows.append(TableRow(cells, joined(*notes), words.difference, words.interval, decides=True, link=page))
     rows.sort(key=attrgetter("change"), reverse=True)
     levels = " or ".join(dict.fromkeys(words.level for words in candidates))
-    heads = ["Candidate", "verdict", "#difference", "#interval",
-             *(f"#{name.partition('_')[0]}" for name in measures), "~unsteady"]
     return Story(
         title=f"{first.side('baseline')} against {len(rows)} candidates", subject=first.subject(),
         verdict=f"{len(rows)} candidates", gate="",
         lead=[f"The baseline scores {first.plain(first.overall['baseline'])}."],
         edges=first.edges if all(words.edges == first.edges for words in candidates) else (),
         sections=[("sheet", "Which candidate?", [
-            Table("sheet", "Candidates, best first, candidate minus baseline", heads, rows),
+            Table("sheet", "Candidates, best first, candidate minus baseline", rows),
             f"The intervals are by {first.unit}, at {levels}; "
             "cost, latency and tokens are the change from the baseline. Unsteady: cases that sometimes pass."])])

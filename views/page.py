@@ -215,8 +215,8 @@ class _Panel:
     Their trials are those of the pair as it was read, unscored ones included; most cases of a large one are not shown.
     """
 
-    def __init__(self, words: Words):
-        self.words, self.marker, self.room = words, _Marker(), OPENED_BYTES
+    def __init__(self, words: Words, marker: _Marker):
+        self.words, self.marker, self.room = words, marker, OPENED_BYTES
         sides = [side.trials for side in words.pair.sides] if words.pair else [[], []]
         self.passes = (words.low, words.high) == (0, 1) and all(
             trial.score in (0, 1, None) for side in sides for case in side for trial in case)
@@ -365,7 +365,8 @@ def _block(block: Block, story: Story, panel: _Panel | None, marker: _Marker) ->
 
 def story_html(story: Story) -> str:
     """Return a story as one HTML page; one of a single comparison opens its cases."""
-    panel, marker = _Panel(story.words) if story.words else None, _Marker()
+    marker = _Marker()
+    panel = _Panel(story.words, marker) if story.words else None
     nav = "".join(f'<a href="#{key}">{_esc(heading)}</a>' for key, heading, _ in story.sections)
     main = ""
     for key, heading, blocks in story.sections:

@@ -588,14 +588,13 @@ class Words:
     def plans(self) -> Blocks:
         """Return what would make the interval narrower, and what the asked half-width takes."""
         half, plan, detectable = self.all["half_width"], self.all["plan"], self.all["detectable_difference"]
-        names = {"now": "as recorded", "twice_cases": "twice the cases, no more sources",
-                 "twice_trials": "twice the trials", "endless_trials": "unlimited trials",
-                 "twice_groups": f"twice the {self.unit}s, each like these"}
-        if self.by_case:
-            del names["twice_cases"]
+        widths = {"as recorded": half["now"],
+                  "twice the cases, no more sources": None if self.by_case else half["twice_cases"],
+                  "twice the trials": half["twice_trials"], "unlimited trials": half["endless_trials"],
+                  f"twice the {self.unit}s, each like these": half["twice_groups"]}
         yield Table("plans", "What would make the interval narrower", [
-            TableRow({"With": name, "#half-width": self.plain(half[key])}) for key, name in names.items()
-            if half[key] is not None])
+            TableRow({"With": name, "#half-width": self.plain(width)}) for name, width in widths.items()
+            if width is not None])
         if plan["half_width"] is not None:
             takes = joined(plan["source_groups"] and count_of(plan["source_groups"], "source"),
                            plan["cases"] and count_of(plan["cases"], "case"),
@@ -669,6 +668,7 @@ class Words:
             title=f"{self.side('baseline')} against {self.side('candidate')}", subject=self.subject(),
             verdict=self.verdict, gate=gate_line(self.all), lead=list(self.lead()), edges=self.edges,
             sections=[(key, heading, list(blocks)) for key, heading, blocks in sections if blocks], words=self)
+
 
 # === Several candidates of one baseline ===
 

@@ -412,8 +412,8 @@ class PageTest(unittest.TestCase):
     def test_scores_other_than_pass_and_fail_are_columns(self):
         pair = self.pair([(0.25, 1, None), (1, 2, None)], [(0.75, 1, None), (None, 3, None)])
         matched = page._matched(*(side.trials[0] for side in pair.sides))
-        self.assertEqual([seed for seed, _ in matched], ["1", "2", "3"])
-        self.assertEqual([after and after.score for _, (_, after) in matched], [0.75, None, None])
+        self.assertEqual([[trial and trial.seed for trial in both] for both in matched], [[1, 1], [2, None], [None, 3]])
+        self.assertEqual([after and after.score for _, after in matched], [0.75, None, None])
         comparison = sample() | {"cases": [], "trial_pairs": None, "trial_pairs_reason": "scores are not pass or fail"}
         text = html_report(comparison, pair)
         titles = [title for _, title in self.check(text).drawings]

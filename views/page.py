@@ -199,14 +199,14 @@ def _address(case_id: str) -> str:
     return "case-" + quote(case_id, safe="", errors="surrogatepass")
 
 
-Matched = list[tuple[str | None, tuple[Trial | None, Trial | None]]]  # seed, both sides' trials; None: none
+Matched = list[tuple[Trial | None, Trial | None]]  # the baseline's, the candidate's; None: none
 
 
 def _matched(*sides: Sequence[Trial]) -> Matched:
     """Return the trials of a case side by side: those of one seed, or without seeds of one place."""
     before, after = ({place if trial.seed is None else f"{trial.seed}": trial for place, trial in enumerate(side)}
                      for side in sides)
-    return [(key if isinstance(key, str) else None, (before.get(key), after.get(key))) for key in before | after]
+    return [(before.get(key), after.get(key)) for key in before | after]
 
 
 class _Panel:
@@ -278,9 +278,9 @@ class _Panel:
             inner = self.inside(case, trials)
             self.room -= len(inner.encode())
         flags = [row.direction]
-        if self.passes and {0, 1} <= {self.score(after) for _, (_, after) in trials}:
+        if self.passes and {0, 1} <= {self.score(after) for _, after in trials}:
             flags.append("unsteady")
-        if any(trial and trial.score is None for _, both in trials for trial in both):
+        if any(trial and trial.score is None for both in trials for trial in both):
             flags.append("incomplete")
         slices = "\n".join(clean(f"{tag}: {value}") for tag, value in case.tags
                            if value in self.words.all["slices"].get(tag, ()))
@@ -291,7 +291,7 @@ class _Panel:
     def strip(self, trials: Matched) -> str:
         """Return all trials of a case: the baseline's line above the candidate's, a seed a column."""
         shown, paths = trials[:self.drawn], dict.fromkeys(("won", "lost", *TRIAL_MARKS, "score"), "")
-        for i, (_, both) in enumerate(shown):
+        for i, both in enumerate(shown):
             before, after = map(self.score, both)
             if before is not None and after is not None and before != after:
                 paths["won" if after > before else "lost"] += f"M{14 * i + .5},0h13v28h-13z"
@@ -302,7 +302,7 @@ class _Panel:
                     height = 11 * (float(trial.score or 0) - self.words.low) / (self.words.high - self.words.low)
                     paths["score"] += f"M{14 * i + 7},{y + 6}v-{1 + height:.1f}"
         title = "; ".join(f"{side}: {', '.join(map(self.verdict, filter(None, tried)))}"
-                          for side, tried in zip(SIDES, zip(*(both for _, both in shown), strict=True), strict=True))
+                          for side, tried in zip(SIDES, zip(*shown, strict=True), strict=True))
         drawn = "".join(f'<path class="{kind}" d="{path}"/>' for kind, path in paths.items() if path)
         return (f'<svg class="strip" width="{14 * self.drawn}" height="28" role="img"><title>{title}</title>{drawn}'
                 "</svg>")
@@ -315,12 +315,13 @@ class _Panel:
             if value is not None:
                 about += f"<p><b>{name}</b></p><pre>{escape(_shown(value))}</pre>"
         body, outputs = "", "their outputs were not recorded"
-        for number, (seed, both) in enumerate(trials, start=1):
+        for number, both in enumerate(trials, start=1):
             if any(trial and trial.output is not None for trial in both):
                 outputs = "what differs between two outputs is marked"
             texts = [_shown(trial and trial.output) for trial in both]
             marked = map("".join, zip(*self.marker.pieces(*texts), strict=True))
-            small = "" if seed is None else f"<small>seed {_esc(seed)}</small>"
+            seed = next(trial.seed for trial in both if trial)
+            small = "" if seed is None else f"<small>seed {_esc(str(seed))}</small>"
             body += f'<tr><th scope="row">{number}{small}</th>{"".join(map(self.outcome, both, marked))}</tr>'
         return (f'<div class="in">{about}<table class="trials"><caption>Trials; {outputs}</caption><thead><tr>'
                 f'{_heads("Trial", "Baseline", "Candidate")}</tr></thead><tbody>{body}</tbody></table></div>')

@@ -214,7 +214,7 @@ class PageTest(unittest.TestCase):
         refund = seen.table("Changed cases")[1]
         self.assertEqual([numbers(cell) for cell in refund[2:]], [[1.0], [0.6667], [-0.3333], [1.0]])
         same = seen.table("3 cases that did not change")
-        self.assertEqual(same[1][2:], ["0.0000"])
+        self.assertEqual(same[1][2:], ["", "", "0.0000", ""])
         self.assertEqual([row.count("late") > 0 for row in (same[1][0], same[2][0], same[3][0])], [True, False, False])
         for name in ("refund", "late--es", "charged"):
             self.assertIn(f'id="case-{name}"', text)

@@ -224,8 +224,8 @@ class _Panel:
         compared = {name: case for name, case in words.recorded.items() if name not in excluded}
         changed = {row["case_id"]: ComparedCase(row["case_id"], row["source"], ()) for row in words.changed}
         self.cases = changed | compared
-        same = [TableRow({"Case": name, "#difference": words.signed(0)}, change=0, key=name)
-                for name in compared if name not in changed]
+        blank = {"~baseline": "", "~candidate": "", "#difference": words.signed(0), "~by chance": ""}  # as above them
+        same = [TableRow({"Case": name} | blank, change=0, key=name) for name in compared if name not in changed]
         self.table = Table("cases", "Changed cases", shortened([*map(words.case, words.changed)], MOST_ROWS),
                            shortened(same, MOST_ROWS), f"{count_of(len(same), 'case')} that did not change")
         recorded = dict(zip(words.recorded, zip(*sides, strict=True), strict=True))  # the trials of both sides

@@ -536,10 +536,15 @@ class WordsTest(unittest.TestCase):
     def test_declared_looks_and_candidates_are_said_with_their_level(self):
         comparison = sample()
         comparison["decision"] |= {"look": "1/2", "among": 3, "level": 0.99}
-        for look, said in (("1/2", "look 1/2, among 3"), (None, "among 3")):
-            comparison["decision"]["look"] = look
-            self.assertEqual(self.blocks(comparison, "questions")[1]["questions"].rows[1].note,
-                             f"This decides: 6 sources; {said}; 99% interval; exact, 64 sign patterns")
+        self.assertEqual(self.blocks(comparison, "questions")[1]["questions"].rows[1].note,
+                         "This decides: 6 sources; 99% interval; exact, 64 sign patterns")
+        takes = "; the interval takes 9 sources or more"
+        for look, rules, said in (("1/2", 1, f"look 1/2, among 3, language=es must pass{takes}"),
+                                  (None, 0, f"among 3{takes}")):
+            comparison["decision"] |= {"look": look, "sources_for_level": 9}
+            comparison["must_pass"] = comparison["must_pass"][:rules]
+            self.assertIn(f"Declared: {said}.", list(Words(comparison).lead()))
+        self.assertIn("Declared: language=es must pass.", list(Words(sample()).lead()))
 
     def test_where_the_declared_level_has_no_interval_none_of_another_level_stands_for_it(self):
         comparison = sample()
@@ -547,7 +552,7 @@ class WordsTest(unittest.TestCase):
                                    "reason": "a claim takes at least 11 sources, not 6"}
         new = self.blocks(comparison, "questions")[1]["questions"].rows[1]
         self.assertEqual((texts(new)[1], new.ends), ("not measured", []))
-        self.assertEqual(new.note, "This decides: 6 sources; look 1/2; a claim takes at least 11 sources, not 6")
+        self.assertEqual(new.note, "This decides: 6 sources; a claim takes at least 11 sources, not 6")
 
     def test_dashed_lines_are_named_where_there_are_any(self):
         for margin, gain, said in ((0.1, None, "-0.1000, +0.1000"), (None, 0.05, "+0.0500"), (None, None, None)):
@@ -867,7 +872,7 @@ class MarkdownTest(unittest.TestCase):
                     "</sub> | -0.0952 to +0.4286 | 0.25", "latency, seconds | 1.5 | 2.25 | +0.75 | +50% | +0.5 to +1",
                     "refund | 1.0000 | 0.6667 | -0.3333 | 1"):
             self.assertIn(f"| {row} |", lines)
-        self.assertLess(len(lines), 30)
+        self.assertLess(len(lines), 31)
         self.assertNotIn("| topics |", first)
         self.assertEqual(rest.count("<details>") + 1, rest.count("</details>"))
 
@@ -1128,6 +1133,7 @@ UNDECIDED
   difference as large with p = 0.125.
   No claim can be made: it is wide.
   About 21 sources would decide a difference of this size; 6 took part.
+  Declared: language=es must pass.
   Gate: better and must pass, not met, the data cannot tell: it does not lie
   above 0.05.
 

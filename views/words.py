@@ -418,6 +418,10 @@ class Words:
         if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; "
                    f"{self.units} took part.")
+        rules = [f"{rule['tag']}={rule['value']} must pass" for rule in self.all["must_pass"]]
+        if chosen := joined(declared(decision), *rules, by=", "):
+            takes = f"the interval takes {decision['sources_for_level']} {unit}s or more" if declared(decision) else ""
+            yield f"Declared: {joined(chosen, takes)}."
 
     def more_would_decide(self) -> bool:
         """Tell whether more units would make a claim, and the reason of the decision has not said how many."""
@@ -484,7 +488,7 @@ class Words:
         flip, decision = self.overall["source_sign_flip"], self.decision
         name = "On new cases like these" if self.by_case else "On new messages like these"
         how = f"{self.level} interval; {decision['interval_method'] or flip['method']}"
-        note = joined(f"This decides: {count_of(self.units, self.unit)}", declared(decision),
+        note = joined(f"This decides: {count_of(self.units, self.unit)}",
                       how if self.interval else decision["reason"])
         return TableRow({"Question": name, "#interval": self.span(self.interval), "#p": digits(flip["p_value"])},
                         note, self.difference, self.interval, decides=True)

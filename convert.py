@@ -56,7 +56,7 @@ def word_score(text: str) -> tuple[str, float | None]:
     (('pass', 1), ('timeout', None))
     """
     word, _, number = text.rpartition("=")
-    score = score_of(number, {})[0]
+    score = score_of(number)
     if score is None and number or not word:
         raise argparse.ArgumentTypeError(f"{text!r} is not WORD=NUMBER")
     return word, score
@@ -72,11 +72,11 @@ def build_parser() -> argparse.ArgumentParser:
             command.epilog = parser.epilog
             module.options(command.add_argument)
             if hasattr(module, "samples"):
-                shared_options(command, getattr(module, "ID_OPTION", "--id"), getattr(module, "USUAL_TAGS", "none"))
+                shared_options(command)
     return parser
 
 
-def shared_options(command: argparse.ArgumentParser, id_option: str, usual_tags: str) -> None:
+def shared_options(command: argparse.ArgumentParser) -> None:
     """Add what is the same for all logs of trials."""
     option = command.add_argument_group("the same for all tools").add_argument
     command.add_argument("logs", nargs="+", type=named_file, metavar="[NAME=]FILE",
@@ -86,20 +86,20 @@ def shared_options(command: argparse.ArgumentParser, id_option: str, usual_tags:
     option("--run", type=int, metavar="N", help="number of this run, where one system was run several times")
     option("--cluster", metavar="FIELD", help="a field that names the source a case was made from")
     option("--tag", action="append", metavar="FIELD", help="a field to make slices of; may be repeated (default: "
-           f"{usual_tags})")
+           "metadata of Inspect and promptfoo whose values repeat)")
     option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1; "
            "timeout= is no score")
     option("--no-text", action="store_true", help="leave out inputs, outputs and explanations")
-    option(id_option, dest="id", metavar="FIELD", help="a field that names the case (default: the tool's own id "
-           "where that is stable, else what is asked: the --input of a table)")
+    option("--id", "--case", metavar="FIELD", help="a field that names the case (default: the tool's own id where that "
+           "is stable, else what is asked: the --input of a table)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     if not hasattr(args.module, "samples"):
         return int(args.module.run(args))
-    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
-        rows = Rows(file, args, getattr(args.module, "WORDS", {}))
+    with tempfile.TemporaryFile() as file:
+        rows = Rows(file, args)
         for name, path in args.logs:
             rows.begin(name)
             for sample in args.module.samples(path, args, rows):

@@ -15,6 +15,7 @@ so that it serves any task. A blank cell, and an id or an input that another row
 """
 
 import argparse
+import functools
 import io
 import json
 import os
@@ -23,10 +24,10 @@ from collections.abc import Callable
 from typing import Any
 
 import answer_task
-from core.files import STRICT, RunError, parse_json, text_of
+from core.files import STRICT, RunError, parse_json
 from harness import SPLITS
-from importers.rows import no_field
-from importers.tables import read_table, what_else
+from importers.rows import cell_text
+from importers.tables import needed_cell, read_table
 
 VERBS, WHAT = ("cases",), "a table with a row a case into a case set"
 JSON_CELLS = {"any_of": '["a", "b"]', "json": '{"category": "billing"}', "number": "3.5"}  # of graders, as examples
@@ -67,36 +68,28 @@ def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, A
 
 def run(args: argparse.Namespace) -> int:
     """Print the case set of a table; raise RunError, by row, for what makes none."""
-    if args.ignore_case and args.grader not in answer_task.FLAGS["ignore_case"]:
-        raise RunError(f"--ignore-case is for {', '.join(answer_task.FLAGS['ignore_case'])}; leave it out with "
-                       f"--grader {args.grader}")
     cases: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], str] = {}
-    filled = [name for name in (args.id, args.expected, *args.input, args.source, args.split) if name]
+    tags = {name: name for name in args.tag} | ({"source": args.source} if args.source else {})
     for where, row in read_table(args.table, decoder=STRICT):
-        for name in (*filled, *args.tag):
-            if name not in row:
-                raise RunError(f"{where}: {no_field(name, row, 'column')}{what_else(args.table)}")
-            may_be_blank = name in args.tag or name in args.input and row[args.expected] == answer_task.REJECTED
-            if not may_be_blank and not cell_text(row[name]).strip():
-                raise RunError(f"{where}: {name} is blank; fill it in, or leave the row out")
-        asked = {name: row[name] for name in args.input}
-        if len(asked) == 1 and isinstance(row[args.input[0]], dict):
-            asked = row[args.input[0]]  # an input as a case set holds it
-        case_id = cell_text(row[args.id]).strip()
-        for what, value in (("id", case_id), ("input", json.dumps(asked, sort_keys=True))):
+        cell = functools.partial(needed_cell, row, where=where, path=args.table)
+        expected = cell(args.expected)
+        asked = {name: cell(name, may_be_blank=expected == answer_task.REJECTED) for name in args.input}
+        if len(asked) == 1 and isinstance(asked[args.input[0]], dict):
+            asked = asked[args.input[0]]  # an input as a case set holds it
+        case = {"id": cell_text(cell(args.id)).strip(),
+                "split": cell_text(cell(args.split)).strip() if args.split else SPLITS[0], "input": asked,
+                "expected": expected_of(expected, args, where),
+                "tags": {tag: text for tag, column in tags.items()
+                         if (text := cell_text(cell(column, may_be_blank=column != args.source)).strip())}}
+        for what in ("id", "input"):
+            value = json.dumps(case[what], sort_keys=True)
             first = seen.setdefault((what, value), where)
             if first != where:
-                raise RunError(f"{where}: the {what} {value!r:.60} is also at {first}; keep one of the two")
-        split = cell_text(row[args.split]).strip() if args.split else SPLITS[0]
-        if split not in SPLITS:
-            raise RunError(f"{where}: split {split!r:.40} is none of {', '.join(SPLITS)}; correct it")
-        tags = {name: cell_text(row[name]).strip() for name in args.tag}
-        if args.source:
-            tags["source"] = cell_text(row[args.source]).strip()
-        cases.append({"id": case_id, "split": split, "input": asked,
-                      "expected": expected_of(row[args.expected], args, where),
-                      "tags": {tag: value for tag, value in tags.items() if value}})
+                raise RunError(f"{where}: the {what} {value:.60} is also at {first}; keep one of the two")
+        if case["split"] not in SPLITS:
+            raise RunError(f"{where}: split {case['split']!r:.40} is none of {', '.join(SPLITS)}; correct it")
+        cases.append(case)
     if not cases:
         raise RunError(f"{args.table}: no row; give a table with a row a case")
     name = os.path.splitext(os.path.basename(args.table))[0]
@@ -104,7 +97,3 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.reconfigure(encoding="utf-8", errors=sys.stdout.errors)  # it goes to a file, not to a terminal
     print(json.dumps({"name": name, "version": "1", "cases": cases}, indent=1, ensure_ascii=False))
     return 0
-
-
-def cell_text(value: Any) -> str:
-    return "" if value is None else text_of(value)

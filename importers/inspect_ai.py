@@ -11,6 +11,7 @@ import argparse
 import copy
 import gzip
 import io
+import itertools
 import re
 import zipfile
 import zlib
@@ -26,7 +27,6 @@ from importers.unzstd import decompress
 
 VERBS, WHAT = ("inspect",), "logs of Inspect, .eval or .json"
 EXAMPLE = "v1=logs/old.eval v2=logs/new.eval --scorer match > trials.jsonl"
-USUAL_TAGS = "metadata whose values repeat"
 VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 # What inspect_ai.scorer.value_to_float makes of text; what it cannot read counts 0 there, and is not scored here.
 WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "no": 0}
@@ -47,6 +47,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     header = next(entries)[1]
     where = versioned(path, header.get("version"), VERSIONS, rows)
     check_fields(header, {"eval": {"model": str, "task": str}}, where)
+    rows.words = {**WORDS, **rows.words}  # --map comes first
     log = EvalLog(where, header, args, rows)
     for place, sample in entries:
         yield log.sample(sample, f"{log.where}: {place}")
@@ -73,11 +74,9 @@ class EvalLog:
             if not self.args.unfinished:
                 raise RunError(f"{state}; finish it (`inspect eval-retry`), or convert what is there with --unfinished")
             self.rows.notes[state] = 0
-        kinds = self.kinds.get(scorer, set()) if scorer else set[str]().union(*self.kinds.values())
         numbers = [name for name in self.kinds if "numbers" in self.kinds[name]]
-        words = "text" in kinds  # which they are, and how to make numbers of them, is said with the rows
-        nothing = not scorer and kinds <= {"nothing"}
-        if numbers and not scorer or not (words or nothing):
+        # Where no score is a number, or one of words was chosen, what they are is said with the rows.
+        if "text" not in self.kinds.get(scorer, ()) if scorer else numbers:
             others = [f"; {name} holds {' and '.join(sorted(self.kinds[name]))}" for name in self.kinds
                       if name not in numbers]
             choose("scorer", scorer, numbers, where, "".join(others))
@@ -87,7 +86,7 @@ class EvalLog:
         self.count += 1
         check_fields(sample, NEEDED, where)
         sample = {key: value for key, value in sample.items() if value is not None}
-        version_1 = {"score": sample["score"]} if sample.get("score") else {}
+        version_1 = {"score": sample["score"]} if "score" in sample else {}
         value, details = self.score(sample.get("scores", version_1), where)
         error = sample.get("error") and (pick(sample["error"], "message") or sample["error"])
         if not error and (value is None or value != value):  # NaN
@@ -117,10 +116,8 @@ class EvalLog:
             parts = {f"{scorer}/{key}": value[key] for key in value} if isinstance(value, dict) else {scorer: value}
             for name, part in parts.items():
                 values[name] = part, details
-                kind = HELD.get(type(part), "nothing")
-                if score_of(part, self.rows.words)[0] is not None:
-                    kind = "numbers"
-                self.kinds.setdefault(name, set()).add(kind)
+                number = score_of(part, self.rows.words) is not None
+                self.kinds.setdefault(name, set()).add("numbers" if number else HELD.get(type(part), "nothing"))
         numbers = (name for name in values if "numbers" in self.kinds[name])
         chosen = self.args.scorer or next(numbers, next(iter(values), ""))
         # A score that is not one number is listed under the scorer's own name.
@@ -194,16 +191,16 @@ def read_entries(path: str) -> Iterator[tuple[str, Any]]:
 
     Raises RunError where the file is no log of Inspect, or damaged.
     """
+    header: dict[str, Any] = {}
     with opened_log(path, WHAT, "a log of Inspect") as (file, _):
         zipped = path.endswith(".eval") or head(file).startswith(b"PK")
-        entries = zip_entries(path, file.buffer) if zipped else json_entries(Json(file, path))
-        header = next(entries)[1]
-        check_fields(header, {"eval": dict}, path)
+        entries = zip_entries(path, file.buffer, header) if zipped else json_entries(Json(file, path), header)
+        first = [*itertools.islice(entries, 1)]  # before it the header is read
         yield path, header
-        yield from entries
+        yield from itertools.chain(first, entries)
 
 
-def zip_entries(path: str, file: BinaryIO) -> Iterator[tuple[str, Any]]:
+def zip_entries(path: str, file: BinaryIO, header: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     try:
         # In a packed file going to and fro takes long, in a pipe it cannot be.
         packed = not file.seekable() or isinstance(getattr(file, "raw", None), gzip.GzipFile)
@@ -212,26 +209,19 @@ def zip_entries(path: str, file: BinaryIO) -> Iterator[tuple[str, Any]]:
         raise RunError(f"{path}: not a whole zip; copy the log again") from None
     members = {info.filename: info for info in archive.infolist()}  # of one name the last counts, as for Inspect
     start = members.get("header.json") or members.get("_journal/start.json")  # a run that was killed has no header
-    yield path, start and parse(archive, start, path)
+    header.update(table(start and parse(archive, start, path)))
     names = [match for name in members if (match := SAMPLE_FILE.fullmatch(name))]
     names.sort(key=lambda match: (int(match[2]), match[1].zfill(20) if match[1].isdecimal() else match[1]))
     for match in names:
         yield f"sample {match[1]!r}, epoch {int(match[2])}", parse(archive, members[match[0]], path)
 
 
-def json_entries(text: Json) -> Iterator[tuple[str, Any]]:
-    header: dict[str, Any] = {}
-    header_is_out = False
+def json_entries(text: Json, header: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for keys, value in text.pieces([("samples",)]):
-        if keys == ("samples",) and value is not None:
-            if not header_is_out:
-                yield text.path, header
-            header_is_out = True
+        if keys != ("samples",):
+            header[".".join(keys)] = value
+        elif value is not None:
             yield f"sample {str(pick(value, 'id'))!r}, epoch {pick(value, 'epoch')}", value
-        elif keys:
-            header[keys[0]] = value
-    if not header_is_out:
-        yield text.path, header
 
 
 def parse(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Any:

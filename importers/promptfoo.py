@@ -19,9 +19,7 @@ from importers.rows import Rows, Sample, choose, digest, items, label, opened_lo
 
 VERBS, WHAT = ("promptfoo",), "results of promptfoo, JSON or JSONL"
 EXAMPLE = "before=old.json after=new.json > trials.jsonl"
-USUAL_TAGS = "metadata whose values repeat"
 KIND = "an output file of promptfoo"
-INSIDE = [("results", "results"), ("runtimeOptions", "repeat")]  # what is read piece by piece
 VERSIONS = (3,)  # `results.version`; 2 has no numbers of tests and prompts
 ERROR = 2  # `failureReason`: 0 none, 1 an assertion failed, 2 an error
 NEEDED = {"testIdx": int, "promptIdx": int, "testCase": dict, "prompt": dict, "provider": dict}
@@ -68,7 +66,7 @@ def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
     with opened_log(path, WHAT, KIND, f"{KIND}, a result a line") as (file, kind):
         text = Json(file, path)
         while text.next():
-            for keys, value in text.whole() if kind != KIND else text.pieces(INSIDE):
+            for keys, value in text.pieces([("results", "results")]) if kind == KIND else text.whole():
                 if keys in ((), ("results", "results")):
                     check_fields(value, NEEDED, f"{where}: result {len(results) + 1}")
                     result = result_of(value, where, rows)
@@ -78,8 +76,8 @@ def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
                     where = versioned(path, value, VERSIONS, rows)
                 elif keys == ("results", "timestamp"):
                     about["timestamp"] = value
-                elif keys[0] == "runtimeOptions":
-                    about["repeat"] = value if keys[1:] == ("repeat",) else about.get("repeat", 1)
+                elif keys == ("runtimeOptions",):
+                    about["repeat"] = value and pick(value, "repeat", 1)
     if not results:
         raise RunError(f"{where}: no results; give what promptfoo's --output wrote")
     return list(results.values()), about

@@ -4,8 +4,7 @@
     every example below came out
 
 What the importers of this folder share. An importer is a file that states its VERBS, WHAT it reads and an EXAMPLE, its
-`options`, and `samples`, which yields a Sample for each trial of a file; where they differ from those of the others
-also the scores of its WORDS, its ID_OPTION and its USUAL_TAGS. convert.py finds it by its VERBS.
+`options`, and `samples`, which yields a Sample for each trial of a file. convert.py finds it by its VERBS.
 Prints the rows and their notes, reads nothing.
 """
 
@@ -14,11 +13,12 @@ import contextlib
 import hashlib
 import json
 import math
+import pickle
 import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TextIO
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from core.files import STAGES, RunError, clean, json_line, print_stderr, refusal, text_of
 from core.kinds import describe
@@ -30,6 +30,7 @@ SHORT_TEXT = 200  # characters of a tag's value or an error; longer text names n
 LABEL = 40  # characters of what a case asks, in its name
 # The fields that say most about a document.
 FIELDS_OF_WORDS = ("question", "query", "prompt", "input", "text", "problem", "instruction", "goal")
+NO_WORDS: Mapping[str, float | None] = {}
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -74,22 +75,22 @@ class Sample(NamedTuple):
 class Rows:
     """The rows of one conversion, held back until all inputs are read: half a log must not look like a whole one."""
 
-    def __init__(self, file: TextIO, args: argparse.Namespace, words: Mapping[str, float]):
+    def __init__(self, file: BinaryIO, args: argparse.Namespace):
         self.file, self.args = file, args
-        self.words: dict[str, float | None] = {"true": 1, "false": 0, **words, **dict(args.map or ())}
+        self.words: dict[str, float | None] = {"true": 1, "false": 0, **dict(args.map or ())}
         self.notes: Counter[str] = Counter()  # by text: how many trials it is about, 0 where it does not count them
-        # The fields that options name, and those that a trial had.
-        self.wanted, self.found = dict.fromkeys(filter(None, [*(args.tag or ()), args.cluster])), set[str]()
+        # Of the fields that options name, how many trials had them.
+        self.had = Counter(dict.fromkeys(filter(None, [*(args.tag or ()), args.cluster]), 0))
         self.optional: str | None = None  # of these, one that may be nowhere
         self._config: str | None = None  # that a file is named by
         self._trials: list[Trial] = []  # whose rows are in the file
         self._unscored: dict[str, Counter[str]] = {}  # why trials have no score, by config
+        self._no_scores: Counter[str] = Counter()  # words, lists and objects in place of a score
         self._cases: dict[Key, tuple[Key, Tags]] = {}  # one and the same key, and its tags
         self._twins: dict[tuple[str, str], Twins] = {}  # by config and what they ask, of one file
         self._unlike: set[tuple[str, str]] = set()  # what is asked twice in a file, and not alike in all
         self._no_slices: dict[str, None] = {}  # fields that are no tags
         self._fields: set[str] = set()  # of all trials
-        self._no_scores: Counter[str] = Counter()  # words
 
     def begin(self, config: str | None) -> None:
         """Begin a file; all its trials are of the config that it is named by, if it is."""
@@ -108,14 +109,12 @@ class Rows:
         if args.run is not None:
             seed = args.run if sample.seed is None else f"{args.run}.{seed}"
         own = self._field(args.id, sample) if args.id else sample.case
+        score = None if sample.error else score_of(sample.score, self.words)
+        error = None if score is not None else first_words(sample.error or self._why_unscored(sample.score))
+        if error is not None:
+            self._unscored.setdefault(config, Counter())[error] += 1
         cluster, identity = pick(sample.fields, args.cluster), (sample.asked, sample.graded)
-        score, error = (None, sample.error) if sample.error else score_of(sample.score, self.words)
-        if score is None:
-            self._unscored.setdefault(config, Counter())[first_words(error)] += 1
-        unknown = isinstance(sample.score, str) and known_word(sample.score, self.words) is None
-        if score is None and not sample.error and unknown:
-            self._no_scores[sample.score[:LABEL]] += 1
-        row = {"seed": seed, "config": config, "score": score, "error": first_words(error) if error else None,
+        row = {"seed": seed, "config": config, "score": score, "error": error,
                "cluster": None if cluster is None else text_of(cluster), **sample.measures,
                "ts": sample.ts if isinstance(sample.ts, str) else None,
                "input_sha256": None if identity == (None, None) else digest(*identity)}
@@ -127,18 +126,25 @@ class Rows:
         # Whoever compares says what a score can be.
         checked = check_row({"task_id": "x" if own is None else own, **row}, where, (-10**400, 10**400))
         row["seed"] = checked.trial.seed  # a number where a text is one
-        self.file.write(f"{_inside(row)}\n")  # its name and its tags are known when all are read
+        pickle.dump(row, self.file)  # the name of its case and its tags are known when all are read
         case = self._case(own, config, sample)
         case, tags = self._cases.setdefault(case, (case, {}))
+        self._merge(tags, self._tags_of(sample))
         self._trials.append((config, case, checked.trial.seed, where))
-        self._take_tags(tags, sample)
         STAGES.tell()
+
+    def _why_unscored(self, value: Any) -> str:
+        if known_word(value, self.words) is not None:
+            return str(value)
+        if isinstance(value, (str, list, dict)):
+            self._no_scores[repr(value)[:LABEL]] += 1
+        return f"not scored: {'no value' if value is None else repr(value)[:60]}"
 
     def _field(self, name: str, sample: Sample) -> str | int:
         value = pick(sample.fields, name, sample)
         if value is sample:
             raise RunError(f"{sample.where}: {no_field(name, sample.fields)}")
-        if isinstance(value, (dict, list, type(None))) or not str(value).strip():
+        if isinstance(value, (dict, list)) or not cell_text(value).strip():
             raise RunError(f"{sample.where}: field {name!r} is {value!r:.60} and names nothing; fill it in, or choose "
                            f"one of: {listed(sample.fields, 20) or 'none'}")
         return value if type(value) is int else text_of(value)
@@ -157,20 +163,26 @@ class Rows:
                 self._unlike.add((sample.task, asked))
         return Key(sample.task, name, asked, *places[sample.place])
 
-    def _take_tags(self, tags: Tags, sample: Sample) -> None:
+    def _tags_of(self, sample: Sample) -> Tags:
+        """Return the tags of a trial, and see which of the fields that options name it has."""
         self._fields |= sample.fields.keys()
-        self.found.update(name for name in self.wanted if pick(sample.fields, name, sample) is not sample)
+        for name in self.had:
+            self.had[name] += pick(sample.fields, name, sample) is not sample
+        tags: Tags = {}
         for name in sample.usual if self.args.tag is None else self.args.tag:
             value = pick(sample.fields, name)
             values = [item for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
             if not all(map(fits_tag, values)):
                 self._no_slices[name] = None
             elif values and (self.args.tag or name != self.args.cluster):
-                self._take_tag(tags, name, values)
+                tags[name] = values
+        return tags
 
-    def _take_tag(self, tags: Tags, name: str, values: list[Any]) -> None:
-        if tags.setdefault(name, values) != values:
-            self._no_slices[name] = None
+    def _merge(self, tags: Tags, more: Tags) -> None:
+        """Add to the tags of a case those of another trial; one that differs within a case makes no slices."""
+        for name, values in more.items():
+            if tags.setdefault(name, values) != values:
+                self._no_slices[name] = None
 
     def write(self) -> None:
         """Print the rows, then the notes.
@@ -179,33 +191,30 @@ class Rows:
         """
         if not self._trials:
             raise RunError("no trial in the files given; give logs that hold samples")
-        for name in [name for name in self.wanted if name not in self.found]:
+        for name in [name for name, count in self.had.items() if not count]:
             if name != self.optional:
                 raise RunError(f"no trial has a field {name!r}; leave its option out, or choose one of: "
                                f"{listed(sorted(self._fields), 20) or 'none'}")
             self.notes[f"no row has the field {name!r}"] = 0
         if self._no_scores:
-            words = listed(map(repr, self._no_scores), 20)
-            note = f"words that are no scores: {words}; --map WORD=NUMBER makes one a score"
+            note = f"values that are no scores: {listed(self._no_scores, 20)}; --map WORD=NUMBER makes a word one"
             if sum(map(Counter.total, self._unscored.values())) == len(self._trials):
                 raise RunError(note)
             self.notes[note] = self._no_scores.total()
         several_tasks = len({case.task for case in self._cases if case.task}) > 1
         names = self._names(several_tasks)
         self._refuse_twice(names)
-        around = {name: (_inside({"task_id": name}), f", {_inside(tags)}" if tags else "")
-                  for name, tags in self._tags(names, several_tasks).items()}
+        tags = self._tags(names, several_tasks)
         self.file.seek(0)
-        for (_, case, _, _), line in zip(self._trials, self.file, strict=True):
-            before, after = around[names[case]]
-            sys.stdout.write(f"{{{before}, {line[:-1]}{after}}}\n")
+        for _, case, _, _ in self._trials:
+            name = names[case]
+            sys.stdout.write(json_line({"task_id": name, **pickle.load(self.file), **tags[name]}))
         sys.stdout.flush()
         for text, count in self.notes.items():
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")
         if self._no_slices:
-            why = (" or differ within a case" if self.args.tag else
-                   ", differ within a case, or hardly repeat (then --tag NAME makes one)")
-            print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters{why}: "
+            print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters, differ "
+                         "within a case, or hardly repeat (then --tag NAME makes one): "
                          f"{listed(self._no_slices, 20)}")
         for config, count in Counter(config for config, *_ in self._trials).items():
             reasons = self._unscored.get(config, Counter[str]())
@@ -237,8 +246,7 @@ class Rows:
                 name = f"{name} {(case.content if unlike else case.asked)[:12]}"
             if case.number:
                 name = f"{name} ({case.number + 1})"
-            if unlike or case.number:
-                twins += 1
+            twins += bool(unlike or case.number)
             names[case] = f"{case.task}/{name}" if several_tasks and case.task else name
         if twins:
             self.notes[f"cases that ask the same as another, told apart by other things or by number: {twins}"] = 0
@@ -249,9 +257,7 @@ class Rows:
         by_task = several_tasks and self.args.tag is None and self.args.cluster != "task"
         tags_of: dict[int | str, Tags] = {}
         for case, tags in self._cases.values():
-            all_tags = tags_of.setdefault(names[case], {"task": [case.task]} if by_task and case.task else {})
-            for field, values in tags.items():
-                self._take_tag(all_tags, field, values)
+            self._merge(tags_of.setdefault(names[case], {"task": [case.task]} if by_task and case.task else {}), tags)
         if self.args.tag is None:
             for field in dict.fromkeys(field for tags in tags_of.values() for field in tags):
                 if not repeats([set(map(str, tags[field])) for tags in tags_of.values() if field in tags]):
@@ -259,11 +265,6 @@ class Rows:
         slices = {name: {field: values if len(values) > 1 else values[0] for field, values in tags.items()
                          if field not in self._no_slices} for name, tags in tags_of.items()}
         return {name: {"tags": of_case} if of_case else {} for name, of_case in slices.items()}
-
-
-def _inside(fields: Mapping[str, Any]) -> str:
-    """Return an object as JSON, without its braces."""
-    return json_line(fields)[1:-2]
 
 
 def fits_tag(value: Any) -> bool:
@@ -315,6 +316,10 @@ def label(asked: Any) -> str:
     return "".join(char if char.isprintable() else "?" for char in text) or "case"
 
 
+def cell_text(value: Any) -> str:
+    return "" if value is None else text_of(value)
+
+
 def first_words(error: object) -> str:
     return str(error).strip().partition("\n")[0][:SHORT_TEXT]
 
@@ -325,25 +330,21 @@ def known_word(value: Any, words: Collection[str]) -> str | None:
     return next((text for text in texts if text in words), None)
 
 
-def score_of(value: Any, words: Mapping[str, float | None]) -> tuple[float | None, str | None]:
-    """Return (score, None), or (None, why the value is none). words: the scores of texts that are no numbers.
+def score_of(value: Any, words: Mapping[str, float | None] = NO_WORDS) -> float | None:
+    """Return the score that a value is; None where it is none. words: the scores of texts that are no numbers.
 
-    >>> [score_of(value, {"true": 1})[0] for value in (True, 0.25, "1", "0.50", "TRUE", "1e999", "0,5", "85%", [1])]
+    >>> [score_of(value, {"true": 1}) for value in (True, 0.25, "1", "0.50", "TRUE", "1e999", "0,5", "85%", [1])]
     [1, 0.25, 1, 0.5, 1, None, None, None, None]
-    >>> score_of("timeout", {"timeout": None})
-    (None, 'timeout')
     """
     word = known_word(value, words)
-    if word is not None and words[word] is None:
-        return None, value
     if word is not None:
         value = words[word]
     elif isinstance(value, str) and DECIMAL.fullmatch(value.strip()):
         value = float(value)
         value = int(value) if value.is_integer() else value
-    if isinstance(value, (int, float)) and abs(value) < math.inf:  # false for NaN as well
-        return int(value) if isinstance(value, bool) else value, None
-    return None, f"not scored: {'no value' if value is None else repr(value)[:60]}"
+    if not isinstance(value, (int, float)) or not abs(value) < math.inf:  # NaN is not
+        return None
+    return int(value) if isinstance(value, bool) else value
 
 
 def total(*values: Any) -> float | None:
@@ -379,13 +380,10 @@ def choose(option: str, wanted: str | None, names: Collection[str], where: str, 
 
     others is what is to be said of names that cannot be chosen.
     """
-    if wanted is None and len(names) == 1:
-        return next(iter(names))
-    if wanted is not None and wanted in names:
-        return wanted
-    problem = f"no {option} {wanted!r}" if wanted else f"no {option}"
-    if wanted is None and names:
-        problem = f"several {option}s"
+    found = [name for name in names if wanted in (None, name)]
+    if len(found) == 1:
+        return found[0]
+    problem = f"several {option}s" if found else f"no {option} {wanted!r}" if wanted else f"no {option}"
     raise RunError(f"{where}: {problem}; choose with --{option} one of: {', '.join(sorted(names)) or 'none'}{others}")
 
 

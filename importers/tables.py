@@ -24,11 +24,10 @@ from core.kinds import HEAD, describe
 from core.texts import Json, head, opened
 from core.trial_logs import error_words
 from core.trials import MEASURES
-from importers.rows import Rows, Sample, digest, known_word, no_field, pick, score_of, total
+from importers.rows import Rows, Sample, cell_text, digest, known_word, no_field, pick, score_of, total
 
 VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
 EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct > trials.jsonl"
-ID_OPTION = "--case"
 ONCE = json.JSONDecoder(object_pairs_hook=STRICT.object_pairs_hook)  # reads NaN, but no object with a key twice
 DELIMITERS = (",", ";", "|", "\t")  # of a CSV: the one that is most often in its first line
 
@@ -50,50 +49,42 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     measured = dict(pair.partition("=")[::2] for pair in args.measure)
     if wrong := [name for name, column in measured.items() if name not in MEASURES or not column]:
         raise RunError(f"--measure {wrong[0]}: choose of {', '.join(MEASURES)}, as in latency_s=COLUMN")
-    if args.where and "=" not in args.where:
-        raise RunError(f"--where {args.where}: give COLUMN=VALUE")
     if args.error == args.score:
         raise RunError(f"--error and --score both name {args.score}, so no trial would have a score; leave --error out")
-    if not args.id and not args.input:
+    named = args.id or args.input  # what names a case
+    if not named:
         raise RunError(f"{path}: no column names the cases; choose one with --case or --input{what_else(path)}")
     optional = (args.input, args.output, args.explanation, args.error, *measured.values())
-    rows.wanted = dict.fromkeys(filter(None, optional)) | rows.wanted
-    names = [name for name in (args.trial, args.id or args.input) if name]
-    field, _, wanted = (args.where or "").partition("=")
-    found, seen = 0, Counter[str]()  # rows that --where lets through, and those of each config and case
+    rows.had.update(dict.fromkeys(filter(None, optional), 0))
+    told_by = (args.where or "").partition("=")[0]
+    seen = Counter[str]()  # rows of each config and case
     for where, row in read_table(path, args.rows):
-        if args.where and text_of(pick(row, field)) != wanted:
+        if args.where and args.where != f"{told_by}={text_of(pick(row, told_by))}":
             continue
-        found += 1
         rows.optional = None if isinstance(row, Cells) else args.error  # JSON may leave it out where nothing failed
-        score, error = pick(row, args.score), failure(row, args.error)
-        for name in names if error else [args.score, *names]:
-            value = pick(row, name, row)
-            if value is row:
-                failed = name == args.score and not args.error and found > 1  # earlier rows had it
-                hint = "; name the column that says why with --error" if failed else ""
-                raise RunError(f"{where}: {no_field(name, row, 'column')}{hint}{what_else(path)}")
-            if name != args.score and (value is None or not text_of(value).strip()):
-                raise RunError(f"{where}: {name} is blank; fill it in")
+        error = failure(row, args.error)
+        if not error:
+            needed_cell(row, args.score, where, path, may_be_blank=True)
+        for name in filter(None, (args.trial, named)):
+            needed_cell(row, name, where, path)
+        score = pick(row, args.score)
         if score in (None, "") or score != score:  # NaN
             error = error or "no score"
-        if not error and score_of(score, rows.words)[0] is None and known_word(score, rows.words) is None:
+        if not error and score_of(score, rows.words) is None and known_word(score, rows.words) is None:
             raise RunError(f"{where}: score {score!r:.60} is no number; correct it, or give --map WORD=NUMBER, or "
                            "WORD= for what is no score")
-        measures = {}
+        measures = {name: total(score_of(pick(row, column))) for name, column in measured.items()}
         for name, column in measured.items():
-            cell = pick(row, column)
-            measures[name] = total(score_of(cell, {})[0])
-            if measures[name] is None and cell not in (None, ""):
+            if measures[name] is None and cell_text(pick(row, column)):
                 rows.notes[f"{name} in {column!r} that is no number of 0 or more, left out"] += 1
-        seed, case = pick(row, args.trial), digest(pick(row, args.config_column), pick(row, args.id or args.input))
+        seed, case = pick(row, args.trial), digest(pick(row, args.config_column), pick(row, named))
         seen[case] += 1
         if not args.trial and seen[case] > 1:
             seed = seen[case]
             rows.notes["rows of a case that is there already, counted as further trials of it"] += 1
         yield Sample(where=where, score=score, error=error, seed=seed, fields=row, asked=pick(row, args.input),
                      output=pick(row, args.output), explanation=pick(row, args.explanation), measures=measures)
-    if args.where and not found:
+    if args.where and not seen:
         raise RunError(f"{path}: no row has {args.where}; correct the column or its value, as JSON writes it")
 
 
@@ -102,6 +93,16 @@ def failure(row: dict[str, Any], column: str | None) -> Any:
     cell = pick(row, column)
     none = cell != cell or isinstance(row, Cells) and str(cell).strip().lower() == "false"
     return None if none or not error_words({"error": cell}) else cell
+
+
+def needed_cell(row: dict[str, Any], column: str, where: str, path: str, may_be_blank: bool = False) -> Any:
+    """Return the value of a column; raise RunError where a row lacks it, or holds nothing there."""
+    value = pick(row, column, row)
+    if value is row:
+        raise RunError(f"{where}: {no_field(column, row, 'column')}{what_else(path)}")
+    if not may_be_blank and not cell_text(value).strip():
+        raise RunError(f"{where}: {column} is blank; fill it in, or leave the row out")
+    return value
 
 
 def what_else(path: str) -> str:

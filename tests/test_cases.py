@@ -109,17 +109,17 @@ class CasesTest(unittest.TestCase):
                                  (passes or None, passes))
         made = self.cases('{"id": 1, "text": "q", "label": {"equals": "A"}}\n', "--ignore-case", name="t.jsonl")
         self.assertEqual(made.cases[0].expected, {"equals": "A"})
-        for grader in ("json", "number"):
-            self.assert_refused("id,text,label\n1,q,1", "--ignore-case is for equals, any_of, contains, matches; leave "
-                                f"it out with --grader {grader}\n", "--ignore-case", "--grader", grader)
+        for grader, cell in (("json", '"{""a"": 1}"'), ("number", "1")):
+            self.assert_refused(f"id,text,label\n1,q,{cell}", "expected is an object with 'ignore_case', which is no "
+                                "grader, and no flag of one that is there; ", "--ignore-case", "--grader", grader)
 
     def test_several_inputs_and_another_delimiter(self):
         made = self.cases("id;text;more;label\n1;q;r;a\n", "--input", "more")
         self.assertEqual(made.cases[0].input, {"text": "q", "more": "r"})
 
     def test_duplicates_and_blanks_are_refused_by_row(self):
-        for rows, words in (("1,q,a\n2,r,b\n1,s,c", "tickets.csv:4: the id '1' is also at tickets.csv:2"),
-                            ("1,q,a\n2,q,b", "tickets.csv:3: the input '{\"text\": \"q\"}' is also at"),
+        for rows, words in (("1,q,a\n2,r,b\n1,s,c", 'tickets.csv:4: the id "1" is also at tickets.csv:2'),
+                            ("1,q,a\n2,q,b", 'tickets.csv:3: the input {"text": "q"} is also at'),
                             ("1,q,a\n , r,b", "tickets.csv:3: id is blank"),
                             ("1,q,a\n2,,b", "tickets.csv:3: text is blank"),
                             ('1,"q\nq",a\n2,r, ', "tickets.csv:4: label is blank"),
@@ -133,7 +133,7 @@ class CasesTest(unittest.TestCase):
     def test_what_is_no_table_of_these_columns_is_refused_by_name(self):
         self.assert_refused("id,text,label\n1,q,a", "tickets.csv:2: no column 'lang'; there are: id, text, label\n",
                             "--tag", "lang")
-        self.assert_refused("id,id,label\n1,q,a", "no column 'id'")
+        self.assert_refused("id,text,id,label\n1,q,2,a", "no column 'id'")
         self.assert_refused('{"id": 1}\n', "t.jsonl:1: no column 'label'", name="t.jsonl")
         self.assert_refused('[7]', "t.json: item 1: no column", name="t.json")
         self.assert_refused('{"id": 1,\n', "t.jsonl:2: not JSON", name="t.jsonl")

@@ -307,11 +307,11 @@ class InspectTest(ConvertTest):
             "tone": {"value": tone, "explanation": "because"}, "grade": {"value": "A"}, "all": {"value": [1, 2]},
             "parts": {"value": {"x": 1}}}}
             for name, tone in (("a", "fluent"), ("b", "stiff"))))
-        self.refused("words that are no scores: 'fluent', 'stiff'; --map WORD=NUMBER makes one a score",
+        self.refused("values that are no scores: 'fluent', 'stiff'; --map WORD=NUMBER makes a word one",
                      "inspect", log, "--scorer", "tone")
         failed = self.log({"id": "a", "epoch": 1, "scores": {"tone": {"value": "stiff"}}},
                           {"id": "b", "epoch": 1, "error": {"message": "timeout"}}, name="failed.json")
-        self.refused("words that are no scores: 'stiff'; --map WORD=NUMBER makes one a score",
+        self.refused("values that are no scores: 'stiff'; --map WORD=NUMBER makes a word one",
                      "inspect", failed, "--scorer", "tone")
         rows = self.rows("inspect", log, "--scorer", "tone", "--map", "fluent=1", "stiff=0.5")
         self.assertEqual([row["score"] for row in rows], [1, 0.5])
@@ -324,7 +324,7 @@ class InspectTest(ConvertTest):
 
     def test_scores_that_are_lists_alone_are_refused(self):
         log = self.log(*({"id": name, "epoch": 1, "scores": {"all": {"value": [1, 0]}}} for name in "ab"))
-        self.refused("log.json: no scorer; choose with --scorer one of: none; all holds lists", "inspect", log)
+        self.refused("values that are no scores: [1, 0]; --map WORD=NUMBER makes a word one", "inspect", log)
 
     def test_several_scores_are_never_mixed_whatever_else_holds_text(self):
         log = self.log(*({"id": name, "epoch": 1, "scores": {"judge": {"value": judge}, "f1": {"value": f1}}}
@@ -338,7 +338,7 @@ class InspectTest(ConvertTest):
 
     def test_one_word_among_numbers_is_noted(self):
         status, out, err = run("inspect", self.log(("a", 1, "C"), ("b", 1, "maybe")))
-        self.assertIn("words that are no scores: 'maybe'; --map WORD=NUMBER makes one a score (trials: 1)", err)
+        self.assertIn("values that are no scores: 'maybe'; --map WORD=NUMBER makes a word one (trials: 1)", err)
 
     def test_a_second_run_and_a_name_of_the_run(self):
         log = self.log(("a", 1, "C"), ("a", 2, "I"))
@@ -516,8 +516,8 @@ class InspectTest(ConvertTest):
 
     def test_a_list_of_logs_is_refused(self):
         header, samples = inspect_log((1, 1, "C"))
-        self.refused("logs.json: eval is missing; correct the file",
-                     "inspect", self.file("logs.json", [{**header, "samples": samples}]))
+        self.refused("logs.json (format version None, not known here): eval is missing; correct the file", "inspect",
+                     self.file("logs.json", [{**header, "samples": samples}]))
 
     def test_a_member_that_says_it_holds_more_than_is_read_is_refused_before_it_is_unpacked(self):
         with mock.patch.object(inspect_ai, "MOST_HELD", 100), mock.patch.object(zipfile.ZipFile, "open") as opened:
@@ -927,12 +927,15 @@ class CsvTest(ConvertTest):
 
     def test_rows_that_none_is_of_are_refused(self):
         path = self.file("w.json", [{"id": "a", "s": 1, "root": True}])
-        for option, said in (("--where=root", "--where root: give COLUMN=VALUE"),
-                             ("--measure=latency_s", "--measure latency_s: choose of cost_usd, latency_s, tokens, as "
-                              "in latency_s=COLUMN")):
-            self.refused(said, "table", f"m={path}", "--case", "id", "--score", "s", option)
-        self.refused("w.json: no row has root=True; correct the column or its value, as JSON writes it", "table",
-                     f"m={path}", "--case", "id", "--score", "s", "--where", "root=True")
+        argv = ["table", f"m={path}", "--case", "id", "--score", "s"]
+        self.refused("--measure latency_s: choose of cost_usd, latency_s, tokens, as in latency_s=COLUMN",
+                     *argv, "--measure", "latency_s")
+        for where in ("root=True", "root", "none"):
+            self.refused(f"w.json: no row has {where}; correct the column or its value, as JSON writes it",
+                         *argv, "--where", where)
+        blank = self.csv("id,s,root\na,1,\n")
+        self.refused("t.csv: no row has root; correct the column or its value, as JSON writes it",
+                     "table", f"m={blank}", *argv[2:], "--where", "root")
 
     def test_a_score_that_is_nan_is_none(self):
         path = self.file("n.json", '[{"id": "a", "s": NaN}, {"id": "b", "s": 1}]')
@@ -942,8 +945,7 @@ class CsvTest(ConvertTest):
     def test_a_row_that_failed_may_lack_the_score_where_its_error_is_named(self):
         rows = '[{"id": "a", "s": 1}, {"id": "b", "error": "boom"}]'
         argv = ["table", "m=" + self.file("f.json", rows), "--case", "id", "--score", "s"]
-        self.refused("f.json: item 2: no column 's'; there are: id, error; name the column that says why with --error",
-                     *argv)
+        self.refused("f.json: item 2: no column 's'; there are: id, error", *argv)
         self.assertEqual([row["score"] for row in self.rows(*argv, "--error", "error")], [1, None])
 
     def test_a_delimiter_within_quotes_is_none(self):
@@ -984,7 +986,7 @@ class CsvTest(ConvertTest):
                  "model, correct"),
                 (head + "a,1,m,1\na,2,m\n", ":3: 3 cells, but 4 columns; correct the line"),
                 (head + "a,1,m,1,\n", ":2: 5 cells, but 4 columns; correct the line"),
-                (head + "a,,m,1\n", ":2: run is blank; fill it in"),
+                (head + "a,,m,1\n", ":2: run is blank; fill it in, or leave the row out"),
                 (head + "a,1, ,1\n", ":2: field 'model' is ' ' and names nothing; fill it in, or choose one of: task, "
                  "run, model, correct"),
                 (head + "a,1,m,passs\n", f":2: score 'passs' {NO_NUMBER}"),
@@ -1027,7 +1029,8 @@ class ColumnTest(ConvertTest):
                      *self.table(rows, "--score", "s"))
         self.refused("t.json: item 1: no column 'in.p'; there are: id, s, in, e",
                      *self.table(rows, "--score", "s", "--input", "in.p"))
-        self.refused("t.json: item 3: in.q is blank; fill it in", *self.table(rows, "--score", "s", "--input", "in.q"))
+        self.refused("t.json: item 3: in.q is blank; fill it in, or leave the row out",
+                     *self.table(rows, "--score", "s", "--input", "in.q"))
         self.rows(*self.table(rows, "--score", "s", "--input", "in.q", "--case", "id"))
         self.rows(*self.table([{"id": "a", "s": 1, "n": 0}], "--score", "s", "--case", "id", "--trial", "n"))
 
@@ -1037,7 +1040,7 @@ class ColumnTest(ConvertTest):
         self.refused("t.json: item 1: no field 'questoin'; there are: id, s, in, e",
                      "table", self.file("t.json", self.ROWS), "--score", "s", "--case", "id", "--config-column",
                      "questoin")
-        self.refused("t.json: item 1: id is blank; fill it in",
+        self.refused("t.json: item 1: id is blank; fill it in, or leave the row out",
                      *self.table([{"id": None, "s": 1}], "--score", "s", "--case", "id"))
 
     def test_a_column_that_no_row_has_is_refused(self):
@@ -1178,12 +1181,11 @@ class CommandTest(ConvertTest):
             1, "", "error: cannot read absent.csv: No such file or directory; give a file that can be read\n"))
 
     def test_help_says_which_tags_there_are_without_the_option(self):
-        for verb, usual in (("inspect", "metadata whose values repeat"), ("promptfoo", "metadata whose values repeat"),
-                            ("lm-eval", "none"), ("table", "none"), ("csv", "none")):
+        for verb in ("inspect", "promptfoo", "lm-eval", "table", "csv"):
             with contextlib.redirect_stdout(io.StringIO()) as shown, self.assertRaises(SystemExit):
                 convert.main([verb, "--help"])
-            self.assertIn(f"a field to make slices of; may be repeated (default: {usual})",
-                          " ".join(shown.getvalue().split()))
+            self.assertIn("a field to make slices of; may be repeated (default: metadata of Inspect and promptfoo "
+                          "whose values repeat)", " ".join(shown.getvalue().split()))
 
     def test_doctests(self):
         self.assertEqual(doctest.testmod(convert).failed, 0)

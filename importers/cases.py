@@ -26,8 +26,8 @@ from typing import Any
 import answer_task
 from core.files import STRICT, RunError, parse_json
 from harness import SPLITS
-from importers.rows import cell_text
-from importers.tables import needed_cell, read_table
+from importers.rows import cell_text, needed
+from importers.tables import read_table
 
 VERBS, WHAT = ("cases",), "a table with a row a case into a case set"
 JSON_CELLS = {"any_of": '["a", "b"]', "json": '{"category": "billing"}', "number": "3.5"}  # of graders, as examples
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     seen: dict[tuple[str, str], str] = {}
     tags = {name: name for name in args.tag} | ({"source": args.source} if args.source else {})
     for where, row in read_table(args.table, decoder=STRICT):
-        cell = functools.partial(needed_cell, row, where=where, path=args.table)
+        cell = functools.partial(needed, row, where=where, path=args.table)
         expected = cell(args.expected)
         asked = {name: cell(name, may_be_blank=expected == answer_task.REJECTED) for name in args.input}
         if len(asked) == 1 and isinstance(asked[args.input[0]], dict):

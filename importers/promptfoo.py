@@ -9,9 +9,8 @@ they ended. testIdx only says which test it is, so a case is named by its variab
 
 import argparse
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from core.files import RunError, check_fields
 from core.texts import Json
@@ -26,13 +25,8 @@ NEEDED = {"testIdx": int, "promptIdx": int, "testCase": dict, "prompt": dict, "p
 CONTENT = ("vars", "assert", "threshold", "description", "metadata")  # of a test
 
 
-class Result(NamedTuple):
-    """What a row needs of a result, until all are read."""
-
-    order: tuple[int, int]  # testIdx and promptIdx
-    prompt: str  # its name
-    scores: dict[str, Any]  # by name
-    sample: Sample  # without score, seed, place and time
+# The name of its prompt, and a trial whose score is all scores by name, and whose place is testIdx and promptIdx.
+Result = tuple[str, Sample]
 
 
 def options(option: Callable[..., Any]) -> None:
@@ -41,37 +35,37 @@ def options(option: Callable[..., Any]) -> None:
 
 def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]:
     results, about = read_results(path, rows)
-    results.sort(key=lambda result: result.order)
-    metric = choose("metric", args.metric, {name for result in results for name in result.scores}, path)
-    several_prompts = len({result.prompt for result in results}) > 1
+    results.sort(key=lambda result: result[1].place)
+    metric = choose("metric", args.metric, {name for _, sample in results for name in sample.score}, path)
+    several_prompts = len({prompt for prompt, _ in results}) > 1
     # Each repeat of a test has another testIdx, and only its content says that it is the same test. Where the file
     # does not say how often tests were repeated, it is as often as explains how often each content is there.
-    contents = [(sample.content, order[1], sample.config) for order, _, _, sample in results]
+    alike: dict[Any, dict[int, int]] = {}  # by content, prompt and system: the tests that have it, and their numbers
+    for _, sample in results:
+        tests = alike.setdefault((sample.content, sample.place[1], sample.config), {})
+        tests.setdefault(sample.place[0], len(tests))
     stated = about.get("repeat")
-    repeats = stated if type(stated) is int and stated > 0 else math.gcd(*Counter(contents).values())
-    seen = Counter[Any]()
-    for content, (_, prompt, scores, sample) in zip(contents, results, strict=True):
-        place, repeat = divmod(seen[content], repeats)
-        seen[content] += 1
+    repeats = stated if type(stated) is int and stated > 0 else math.gcd(*map(len, alike.values()))
+    for prompt, sample in results:
+        test, prompt_number = sample.place
+        place, repeat = divmod(alike[sample.content, prompt_number, sample.config][test], repeats)
         if repeat and repeats != stated:
             rows.notes["tests that are alike in all are counted as repeats of one"] += 1
         yield sample._replace(
             config=f"{sample.config} {prompt}" if several_prompts else sample.config, place=(sample.content, place),
-            seed=repeat + 1, score=scores.get(metric), ts=about.get("timestamp"))
+            seed=repeat + 1, score=sample.score.get(metric), ts=about.get("timestamp"))
 
 
 def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
     """Return the results, and the time and the number of repeats where the file says them."""
-    where, about, results = path, dict[str, Any](), dict[Any, Result]()
+    where, about, results = path, dict[str, Any](), list[Result]()
     with opened_log(path, WHAT, KIND, f"{KIND}, a result a line") as (file, kind):
         text = Json(file, path)
         while text.next():
             for keys, value in text.pieces([("results", "results")]) if kind == KIND else text.whole():
                 if keys in ((), ("results", "results")):
                     check_fields(value, NEEDED, f"{where}: result {len(results) + 1}")
-                    result = result_of(value, where, rows)
-                    if results.setdefault((result.order, result.sample.config), result) is not result:
-                        raise RunError(f"{result.sample.where}: twice of {result.sample.config!r}; remove one")
+                    results.append(result_of(value, where, rows))
                 elif keys == ("results", "version"):
                     where = versioned(path, value, VERSIONS, rows)
                 elif keys == ("results", "timestamp"):
@@ -80,7 +74,7 @@ def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
                     about["repeat"] = value and pick(value, "repeat", 1)
     if not results:
         raise RunError(f"{where}: no results; give what promptfoo's --output wrote")
-    return list(results.values()), about
+    return results, about
 
 
 def explanation_of(row: dict[str, Any]) -> Any:
@@ -107,12 +101,12 @@ def result_of(row: dict[str, Any], where: str, rows: Rows) -> Result:
     prompt = str(row["prompt"].get("label") or row["prompt"].get("raw"))
     short = label(prompt)  # a prompt without a label is labelled with all its text
     scores = {**table(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")}
-    return Result(order, prompt if short == prompt else f"{short} {digest(prompt)[:8]}", scores, Sample(
-        where=f"{where}: testIdx {order[0]}, promptIdx {order[1]}", score=None, error=error,
+    return prompt if short == prompt else f"{short} {digest(prompt)[:8]}", Sample(
+        where=f"{where}: testIdx {order[0]}, promptIdx {order[1]}", score=scores, error=error, place=order,
         config=str(row["provider"].get("label") or row["provider"].get("id")),
         asked=variables or test.get("description"), graded=[test.get("assert"), test.get("threshold")],
         content=digest(*map(test.get, CONTENT)),
         fields={"testIdx": order[0], "description": test.get("description"), **variables, **metadata},
         usual=metadata, output=pick(row, "response.output"), explanation=explanation_of(row),
         measures={"cost_usd": cost_usd, "tokens": total(pick(row, "response.tokenUsage.total")),
-                  "latency_s": None if latency_ms is None else latency_ms / 1000}))
+                  "latency_s": None if latency_ms is None else latency_ms / 1000})

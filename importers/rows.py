@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import math
+import os
 import pickle
 import re
 import sys
@@ -20,8 +21,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
-from core.files import STAGES, RunError, clean, json_line, print_stderr, refusal, text_of
-from core.kinds import describe
+from core.files import STAGES, RunError, clean, json_line, print_stderr, read_bytes, refusal, text_of
+from core.kinds import HEAD, describe
 from core.texts import head, opened
 from core.trial_logs import check_row
 from core.trials import kept_text, listed, repeats
@@ -102,13 +103,13 @@ class Rows:
         args, where = self.args, sample.where
         config = self._config or args.config
         if not config:
-            config = str(self._field(args.config_column, sample)) if args.config_column else sample.config
+            config = str(name_in(sample, args.config_column)) if args.config_column else sample.config
         if not config or not config.strip():
             raise RunError(f"{where}: no name for this run; name it with NAME=FILE, --config or --config-column")
         seed = 1 if sample.seed is None else sample.seed
         if args.run is not None:
             seed = args.run if sample.seed is None else f"{args.run}.{seed}"
-        own = self._field(args.id, sample) if args.id else sample.case
+        own = name_in(sample, args.id) if args.id else sample.case
         score = None if sample.error else score_of(sample.score, self.words)
         error = None if score is not None else first_words(sample.error or self._why_unscored(sample.score))
         if error is not None:
@@ -139,15 +140,6 @@ class Rows:
         if isinstance(value, (str, list, dict)):
             self._no_scores[repr(value)[:LABEL]] += 1
         return f"not scored: {'no value' if value is None else repr(value)[:60]}"
-
-    def _field(self, name: str, sample: Sample) -> str | int:
-        value = pick(sample.fields, name, sample)
-        if value is sample:
-            raise RunError(f"{sample.where}: {no_field(name, sample.fields)}")
-        if isinstance(value, (dict, list)) or not cell_text(value).strip():
-            raise RunError(f"{sample.where}: field {name!r} is {value!r:.60} and names nothing; fill it in, or choose "
-                           f"one of: {listed(sample.fields, 20) or 'none'}")
-        return value if type(value) is int else text_of(value)
 
     def _case(self, own: int | str | None, config: str, sample: Sample) -> Key:
         """Return the case of a trial: by its own id, else by what it asks, and what tells twins apart."""
@@ -289,8 +281,26 @@ def pick(fields: Any, path: str | None, absent: Any = None) -> Any:
     return pick(fields[name], rest, absent)
 
 
-def no_field(name: str, fields: Iterable[str], what: str = "field") -> str:
-    return f"no {what} {name!r}; there are: {listed(fields, 40) or 'none'}"
+def needed(fields: Mapping[str, Any], name: str, where: str, path: str | None = None,
+           may_be_blank: bool = False) -> Any:
+    """Return a field; raise RunError where it is not there, or blank. path: of the table that holds it, if one does."""
+    value = pick(fields, name, fields)
+    if value is fields:
+        raise RunError(f"{where}: no field {name!r}; there are: {listed(fields, 40) or 'none'}{what_else(path)}")
+    if not may_be_blank and not cell_text(value).strip():
+        raise RunError(f"{where}: {name} is blank; fill it in, or leave the row out")
+    return value
+
+
+def name_in(sample: Sample, field: str) -> int | str:
+    value = needed(sample.fields, field, sample.where)
+    return value if type(value) is int else text_of(value)
+
+
+def what_else(path: str | None) -> str:
+    """Return what a file that was read as a table is, and what reads it, if it is no table."""
+    kind, reader = describe(read_bytes(path, HEAD) if path and os.path.isfile(path) else b"", path or "")
+    return "" if kind in ("a table", "JSON of another kind", "") else f"; the file is {kind}: {reader}"
 
 
 def shown(asked: Any) -> str | None:

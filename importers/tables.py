@@ -13,18 +13,17 @@ Without --trial the rows of one case are its trials, in their order; a note coun
 import argparse
 import csv
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
-from core.files import STRICT, RunError, read_bytes, refusal, text_of
-from core.kinds import HEAD, describe
+from core.files import STRICT, RunError, refusal, text_of
+from core.kinds import describe
 from core.texts import Json, head, opened
 from core.trial_logs import error_words
 from core.trials import MEASURES
-from importers.rows import Rows, Sample, cell_text, digest, known_word, no_field, pick, score_of, total
+from importers.rows import Rows, Sample, cell_text, digest, known_word, needed, pick, score_of, total, what_else
 
 VERBS, WHAT = ("table", "csv"), "a CSV, JSONL or JSON file with a line or an object a trial"
 EXAMPLE = "v1=old.csv v2=new.csv --case id --score correct > trials.jsonl"
@@ -64,9 +63,9 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         rows.optional = None if isinstance(row, Cells) else args.error  # JSON may leave it out where nothing failed
         error = failure(row, args.error)
         if not error:
-            needed_cell(row, args.score, where, path, may_be_blank=True)
+            needed(row, args.score, where, path, may_be_blank=True)
         for name in filter(None, (args.trial, named)):
-            needed_cell(row, name, where, path)
+            needed(row, name, where, path)
         score = pick(row, args.score)
         if score in (None, "") or score != score:  # NaN
             error = error or "no score"
@@ -93,22 +92,6 @@ def failure(row: dict[str, Any], column: str | None) -> Any:
     cell = pick(row, column)
     none = cell != cell or isinstance(row, Cells) and str(cell).strip().lower() == "false"
     return None if none or not error_words({"error": cell}) else cell
-
-
-def needed_cell(row: dict[str, Any], column: str, where: str, path: str, may_be_blank: bool = False) -> Any:
-    """Return the value of a column; raise RunError where a row lacks it, or holds nothing there."""
-    value = pick(row, column, row)
-    if value is row:
-        raise RunError(f"{where}: {no_field(column, row, 'column')}{what_else(path)}")
-    if not may_be_blank and not cell_text(value).strip():
-        raise RunError(f"{where}: {column} is blank; fill it in, or leave the row out")
-    return value
-
-
-def what_else(path: str) -> str:
-    """Return what a file is, and what reads it, for the error of a row that lacks a column; nothing of a table."""
-    kind, reader = describe(read_bytes(path, HEAD) if os.path.isfile(path) else b"", path)
-    return "" if kind in ("a table", "JSON of another kind", "") else f"; the file is {kind}: {reader}"
 
 
 # === Tables ===

@@ -131,11 +131,11 @@ class CasesTest(unittest.TestCase):
         self.assert_refused(f"{HEAD}\n1,q,a,en,x,test", "split 'test' is none of dev, heldout", "--split", "split")
 
     def test_what_is_no_table_of_these_columns_is_refused_by_name(self):
-        self.assert_refused("id,text,label\n1,q,a", "tickets.csv:2: no column 'lang'; there are: id, text, label\n",
+        self.assert_refused("id,text,label\n1,q,a", "tickets.csv:2: no field 'lang'; there are: id, text, label\n",
                             "--tag", "lang")
-        self.assert_refused("id,text,id,label\n1,q,2,a", "no column 'id'")
-        self.assert_refused('{"id": 1}\n', "t.jsonl:1: no column 'label'", name="t.jsonl")
-        self.assert_refused('[7]', "t.json: item 1: no column", name="t.json")
+        self.assert_refused("id,text,id,label\n1,q,2,a", "no field 'id'")
+        self.assert_refused('{"id": 1}\n', "t.jsonl:1: no field 'label'", name="t.jsonl")
+        self.assert_refused('[7]', "t.json: item 1: no field", name="t.json")
         self.assert_refused('{"id": 1,\n', "t.jsonl:2: not JSON", name="t.jsonl")
         for grader, example in (("any_of", 'a list of texts, such as ["a", "b"]'),
                                 ("number", "a number, such as 3.5"),

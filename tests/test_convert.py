@@ -742,8 +742,9 @@ class PromptfooTest(ConvertTest):
 
     def test_a_result_that_is_there_twice_is_refused(self):
         for repeat in (None, 2):
-            self.refused("results.json: testIdx 1, promptIdx 0: twice of 'echo'; remove one",
-                         "promptfoo", self.results(result(), result(1), result(1), repeat=repeat))
+            place = "results.json: testIdx 1, promptIdx 0"
+            self.refused(f"{place}: this trial of 'echo' is also in {place}; {ONCE}", "promptfoo",
+                         self.results(result(), result(1), result(1), repeat=repeat))
         rows = self.rows("promptfoo", self.results(result(), result(provider={"id": "other"})))
         self.assertEqual([row["seed"] for row in rows], [1, 1])
 
@@ -898,7 +899,7 @@ class CsvTest(ConvertTest):
             path = self.file(f"{number}.json", content)
             rows = self.rows("table", f"m={path}", "--case", "id", "--score", "r.score.1", *more)
             self.assertEqual([(row["task_id"], row["score"]) for row in rows], [("a", 0.5), ("b", 0.25)])
-        self.refused("r.json:1: no column 'x'; there are: id, r",
+        self.refused("r.json:1: no field 'x'; there are: id, r",
                      "table", "m=" + self.file("r.json", text), "--case", "id", "--score", "x")
 
     def test_rows_of_one_case_are_its_trials(self):
@@ -945,7 +946,7 @@ class CsvTest(ConvertTest):
     def test_a_row_that_failed_may_lack_the_score_where_its_error_is_named(self):
         rows = '[{"id": "a", "s": 1}, {"id": "b", "error": "boom"}]'
         argv = ["table", "m=" + self.file("f.json", rows), "--case", "id", "--score", "s"]
-        self.refused("f.json: item 2: no column 's'; there are: id, error", *argv)
+        self.refused("f.json: item 2: no field 's'; there are: id, error", *argv)
         self.assertEqual([row["score"] for row in self.rows(*argv, "--error", "error")], [1, None])
 
     def test_a_delimiter_within_quotes_is_none(self):
@@ -981,14 +982,13 @@ class CsvTest(ConvertTest):
     def test_bad_tables_are_refused_by_line(self):
         head = "task,run,model,correct\n"
         for content, message in (
-                ("task,run,model\na,1,m\n", ":2: no column 'correct'; there are: task, run, model"),
-                ("task,task,run,model,correct\na,b,1,m,1\n", ":2: no column 'task'; there are: task (duplicated), run, "
+                ("task,run,model\na,1,m\n", ":2: no field 'correct'; there are: task, run, model"),
+                ("task,task,run,model,correct\na,b,1,m,1\n", ":2: no field 'task'; there are: task (duplicated), run, "
                  "model, correct"),
                 (head + "a,1,m,1\na,2,m\n", ":3: 3 cells, but 4 columns; correct the line"),
                 (head + "a,1,m,1,\n", ":2: 5 cells, but 4 columns; correct the line"),
                 (head + "a,,m,1\n", ":2: run is blank; fill it in, or leave the row out"),
-                (head + "a,1, ,1\n", ":2: field 'model' is ' ' and names nothing; fill it in, or choose one of: task, "
-                 "run, model, correct"),
+                (head + "a,1, ,1\n", ":2: model is blank; fill it in, or leave the row out"),
                 (head + "a,1,m,passs\n", f":2: score 'passs' {NO_NUMBER}"),
                 (head + "a,1,m,nan\n", f":2: score 'nan' {NO_NUMBER}"),
                 (head + "a,1,m,\"1\n", ":2: unexpected end of data; correct quotes and line ends"),
@@ -1027,7 +1027,7 @@ class ColumnTest(ConvertTest):
         rows = [*self.ROWS, {"id": "c", "s": 1, "in": {"q": " "}}]
         self.refused("t.json: no column names the cases; choose one with --case or --input",
                      *self.table(rows, "--score", "s"))
-        self.refused("t.json: item 1: no column 'in.p'; there are: id, s, in, e",
+        self.refused("t.json: item 1: no field 'in.p'; there are: id, s, in, e",
                      *self.table(rows, "--score", "s", "--input", "in.p"))
         self.refused("t.json: item 3: in.q is blank; fill it in, or leave the row out",
                      *self.table(rows, "--score", "s", "--input", "in.q"))
@@ -1035,7 +1035,7 @@ class ColumnTest(ConvertTest):
         self.rows(*self.table([{"id": "a", "s": 1, "n": 0}], "--score", "s", "--case", "id", "--trial", "n"))
 
     def test_a_wrong_name_is_told_with_the_names_that_there_are(self):
-        self.refused("t.json: item 1: no column 'questoin'; there are: id, s, in, e",
+        self.refused("t.json: item 1: no field 'questoin'; there are: id, s, in, e",
                      *self.table(self.ROWS, "--score", "s", "--case", "questoin"))
         self.refused("t.json: item 1: no field 'questoin'; there are: id, s, in, e",
                      "table", self.file("t.json", self.ROWS), "--score", "s", "--case", "id", "--config-column",
@@ -1083,7 +1083,7 @@ class ColumnTest(ConvertTest):
     def test_where_the_rows_are_is_said(self):
         inside = {"n": 1, "data": self.ROWS, "more": {"rows": self.ROWS}}
         columns = "--score", "s", "--case", "id"
-        self.refused("t.json:1: no column 's'; there are: n, data, more", *self.table(inside, *columns))
+        self.refused("t.json:1: no field 's'; there are: n, data, more", *self.table(inside, *columns))
         for wrong, right in (("rows", ()), ("more.data", ()), ("no", ("data=1",))):
             self.refused(f"t.json: nothing for --rows is under {wrong!r}; name another key",
                          *self.table(inside, *columns, "--rows", *right, f"{wrong}=0"))
@@ -1091,7 +1091,7 @@ class ColumnTest(ConvertTest):
 
     def test_a_column_or_a_key_that_is_there_twice_is_refused(self):
         argv = "--score", "s", "--case", "q"
-        self.refused("t.csv:2: no column 's'; there are: q, s (duplicated)",
+        self.refused("t.csv:2: no field 's'; there are: q, s (duplicated)",
                      *self.table("q,s,s\na,1,0\n", *argv, name="t.csv"))
         self.refused("t.json:1: the key 's' is duplicated in one object; correct the file",
                      *self.table('{"q": 1, "s": 1, "s": 0}\n', *argv))

@@ -6,7 +6,8 @@
 
 Python's zipfile reads that method only from 3.14 on: hence this decoder, after RFC 8878, whose terms it uses.
 About 5 MB/s. Dictionaries and skippable frames are refused, for a zip has none; checksums of frames are passed over,
-for a zip has its own, which finds damage that makes no impossible frame. Reads and writes no file.
+for a zip has its own, which finds damage that makes no impossible frame: what is checked here bounds memory and time.
+Reads and writes no file.
 """
 
 from collections.abc import Sequence, Sized
@@ -21,7 +22,7 @@ LENGTH_BITS = [0] * 16 + [1] * 4 + [2, 2, 3, 3, 4, *range(6, 17)]
 MATCH_BITS = [0] * 32 + [1] * 4 + [2, 2, 3, 3, 4, 4, 5, *range(7, 17)]
 LENGTHS = [*accumulate((1 << bits for bits in LENGTH_BITS), initial=0)]
 MATCHES = [*accumulate((1 << bits for bits in MATCH_BITS), initial=3)]
-LONGEST_BLOCK = 1 << 17  # bytes, packed or not
+LONGEST_BLOCK = 1 << 17  # bytes
 
 
 def decompress(data: bytes, size: int) -> bytes:
@@ -37,8 +38,6 @@ def decompress(data: bytes, size: int) -> bytes:
         state: dict[str, Any] = {"offsets": [1, 4, 8]}  # what a block hands on to the next
         while not last:
             last, kind, length = source.read(1), source.read(2), source.read(21)
-            if length > LONGEST_BLOCK or kind == 3:
-                raise ValueError("a block that is too long, or of an unknown kind")
             if kind == 2:
                 read_block(Source(source.take(length)), out, state)
             else:
@@ -102,11 +101,10 @@ def fse_table(shares: Sequence[int]) -> States:
     return states
 
 
-# Of literal lengths, offsets and match lengths: the largest accuracy allowed, the predefined table.
-TABLES: dict[str, tuple[int, States]] = {
-    "length": (9, fse_table([4, 3] + [2] * 11 + [1] * 3 + [2] * 9 + [3, 2] + [1] * 5 + [-1] * 4)),
-    "offset": (8, fse_table([1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5)),
-    "match": (9, fse_table([1, 4, 3] + [2] * 6 + [1] * 37 + [-1] * 7))}
+TABLES = {  # the predefined ones of literal lengths, offsets and match lengths
+    "length": fse_table([4, 3] + [2] * 11 + [1] * 3 + [2] * 9 + [3, 2] + [1] * 5 + [-1] * 4),
+    "offset": fse_table([1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5),
+    "match": fse_table([1, 4, 3] + [2] * 6 + [1] * 37 + [-1] * 7)}
 
 
 def accuracy(table: Sized) -> int:
@@ -114,9 +112,9 @@ def accuracy(table: Sized) -> int:
     return len(table).bit_length() - 1
 
 
-def read_fse(source: Source, largest: int) -> States:
+def read_fse(source: Source) -> States:
     left, shares = 32 << source.read(4), list[int]()
-    if left > 1 << largest:
+    if left > 512:  # before a table of that size is built
         raise ValueError("a table of shares that is too wide")
     while left > 0:
         bits = (left + 1).bit_length() - 1
@@ -125,7 +123,7 @@ def read_fse(source: Source, largest: int) -> States:
             value += (1 << bits) - spare
         shares.append(value - 1)
         left -= abs(value - 1)
-        zeros = 0 if value != 1 else 3
+        zeros = 3 if value == 1 else 0
         while zeros == 3:  # a share of none is followed by how many more there are
             zeros = source.read(2)
             shares += [0] * zeros
@@ -139,7 +137,7 @@ def read_huffman(source: Source) -> Codes:
         weights = [int(half, 16) for half in source.take((size - 126) // 2).hex()][:size - 127]
     else:
         packed, weights = Source(source.take(size)), []
-        states, bits = read_fse(packed, 6), Bits(packed.rest())
+        states, bits = read_fse(packed), Bits(packed.rest())
         state, other = bits.read(accuracy(states)), bits.read(accuracy(states))
         while bits.at <= len(bits.text) - 64 and len(weights) < 255:  # two states alternate
             symbol, more, base = states[state]
@@ -193,13 +191,13 @@ def read_block(source: Source, out: bytearray, state: dict[str, Any]) -> None:
         return
     modes = source.read(8)
     for name, shift in (("length", 6), ("offset", 4), ("match", 2)):
-        mode, (largest, predefined) = modes >> shift & 3, TABLES[name]
+        mode = modes >> shift & 3
         if mode == 0:
-            state[name] = predefined
+            state[name] = TABLES[name]
         elif mode == 1:
             state[name] = [(source.read(8), 0, 0)]
         elif mode == 2:  # else the table of the block before
-            state[name] = read_fse(source, largest)
+            state[name] = read_fse(source)
     out += literals[copy_sequences(Bits(source.rest()), count, literals, out, state):]
 
 

@@ -85,13 +85,8 @@ def plain_sampled(numerators: Sequence[int], unit: int, resamples: int = RESAMPL
     return Fraction(sums[resamples // 40], n * unit), Fraction(sums[-1 - resamples // 40], n * unit)
 
 
-class Cost(NamedTuple):
-    processor_s: float
-    mb: float  # of memory at the peak
-
-
-def cost_of(*args: str) -> Cost:
-    """Return the cost of the cheapest of PROCESSES processes, each a Python called with these arguments."""
+def cost_of(*args: str) -> tuple[float, float]:
+    """Return processor seconds, and MB of memory at the peak, of the cheapest of PROCESSES Pythons so called."""
     costs = []
     for _ in range(PROCESSES):
         process = subprocess.Popen([sys.executable, *args], stdout=subprocess.DEVNULL,
@@ -100,7 +95,7 @@ def cost_of(*args: str) -> Cost:
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise files.RunError(f"python3 {args[0]} ended with {process.returncode}; run it by hand to see why")
-        costs.append(Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024))
+        costs.append((used.ru_utime + used.ru_stime, used.ru_maxrss / 1024))
     return min(costs)
 
 
@@ -148,22 +143,21 @@ def speed_rows(cases: int) -> list[list[str]]:
     """Return the table's rows: what compare.py costs, and in times of what is plainer."""
     with tempfile.TemporaryDirectory() as folder:
         files.STAGES.enter(f"{cases} cases: making runs")
-        make = f"import measure; measure.make_runs({folder!r}, {cases})"  # elsewhere, so that its memory is not ours
-        subprocess.run([sys.executable, "-c", make], cwd=HERE, check=True)
+        processor_s(f"import measure; measure.make_runs({folder!r}, {cases})")  # elsewhere: its memory is not ours
         case_set, old, new, log = (os.path.join(folder, name)
                                    for name in ("cases.json", "old.json", "new.json", "trials.jsonl"))
         files.STAGES.enter(f"{cases} cases: compare.py")
         began = time.process_time()
         plain_sampled([0] * cases, 1, RESAMPLES // PLAIN_PART)
         loop_s = (time.process_time() - began) * PLAIN_PART
-        start = cost_of("-c", "")
+        start_s, _ = cost_of("-c", "")
         rows = []
         for read_from, args, read in (
                 ("run records", [old, new, "--cases", case_set], f"json.load(open({old!r})); json.load(open({new!r}))"),
                 ("a trial log", ["old", "new", "--trials", log], f"[json.loads(line) for line in open({log!r})]")):
-            cost = cost_of("compare.py", *args)
-            times = [short(cost.processor_s / plain_s) for plain_s in (start.processor_s, processor_s(read), loop_s)]
-            rows.append([f"{cases:,}", read_from, short(cost.processor_s), f"{cost.mb:,.0f}", *times])
+            compare_s, mb = cost_of("compare.py", *args)
+            times = [short(compare_s / plain_s) for plain_s in (start_s, processor_s(read), loop_s)]
+            rows.append([f"{cases:,}", read_from, short(compare_s), f"{mb:,.0f}", *times])
     return rows
 
 

@@ -30,7 +30,6 @@ EXAMPLE = "v1=logs/old.eval v2=logs/new.eval --scorer match > trials.jsonl"
 VERSIONS = (1, 2)  # `version` of a log; 2 since 2024
 # What inspect_ai.scorer.value_to_float makes of text; what it cannot read counts 0 there, and is not scored here.
 WORDS = {"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "no": 0}
-HELD: dict[type, str] = {str: "text", list: "lists", dict: "objects"}  # what a score may hold that is no number
 NEEDED = {"id": str | int, "epoch": int, "scores": dict | None, "metadata": dict | None}  # of a sample
 SAMPLE_FILE = re.compile(r"samples/(.*)_epoch_(\d{1,9})\.json", re.DOTALL)  # sample and epoch
 MOST_HELD = 2**28  # of one member of a zip
@@ -60,7 +59,7 @@ class EvalLog:
     def __init__(self, where: str, header: dict[str, Any], args: argparse.Namespace, rows: Rows):
         self.where, self.header, self.args, self.rows = where, header, args, rows
         self.spec = header["eval"]
-        self.kinds: dict[str, set[str]] = {}  # of the values of each score
+        self.numbers: dict[str, bool] = {}  # of each score, whether a value was a number
         self.count = 0
 
     def check(self) -> None:
@@ -74,12 +73,9 @@ class EvalLog:
             if not self.args.unfinished:
                 raise RunError(f"{state}; finish it (`inspect eval-retry`), or convert what is there with --unfinished")
             self.rows.notes[state] = 0
-        numbers = [name for name in self.kinds if "numbers" in self.kinds[name]]
-        # Where no score is a number, or one of words was chosen, what they are is said with the rows.
-        if "text" not in self.kinds.get(scorer, ()) if scorer else numbers:
-            others = [f"; {name} holds {' and '.join(sorted(self.kinds[name]))}" for name in self.kinds
-                      if name not in numbers]
-            choose("scorer", scorer, numbers, where, "".join(others))
+        scored = [name for name, numbers in self.numbers.items() if numbers]
+        if scorer or scored:  # what other values are is said with the rows
+            choose("scorer", scorer, self.numbers if scorer else scored, where)
 
     def sample(self, sample: Any, where: str) -> Sample:
         """Return the trial of a sample."""
@@ -114,12 +110,10 @@ class EvalLog:
             check_fields(details, {}, f"{where}: score {scorer!r}")
             value = details.get("value")
             parts = {f"{scorer}/{key}": value[key] for key in value} if isinstance(value, dict) else {scorer: value}
-            for name, part in parts.items():
-                values[name] = part, details
-                number = score_of(part, self.rows.words) is not None
-                self.kinds.setdefault(name, set()).add("numbers" if number else HELD.get(type(part), "nothing"))
-        numbers = (name for name in values if "numbers" in self.kinds[name])
-        chosen = self.args.scorer or next(numbers, next(iter(values), ""))
+            values |= {name: (part, details) for name, part in parts.items()}
+        for name, (part, _) in values.items():
+            self.numbers[name] = self.numbers.get(name, False) or score_of(part, self.rows.words) is not None
+        chosen = self.args.scorer or next((name for name in values if self.numbers[name]), next(iter(values), ""))
         # A score that is not one number is listed under the scorer's own name.
         return values.get(chosen) or values.get(chosen.rpartition("/")[0], (None, {}))
 

@@ -23,7 +23,7 @@ import argparse
 import importlib
 import pkgutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import importers
@@ -31,12 +31,10 @@ from core.files import add_verb, command_parser, run_command
 from importers.rows import Rows, score_of
 
 
-def modules() -> Iterator[Any]:
-    """Yield the importers: the files of the folder that state their VERBS."""
-    for file in pkgutil.iter_modules(importers.__path__):
-        module = importlib.import_module(f"importers.{file.name}")
-        if hasattr(module, "VERBS"):
-            yield module
+def modules() -> list[Any]:
+    """Return the importers: the files of the folder that state their VERBS."""
+    found = [importlib.import_module(f"importers.{file.name}") for file in pkgutil.iter_modules(importers.__path__)]
+    return [module for module in found if hasattr(module, "VERBS")]
 
 
 def named_file(text: str) -> tuple[str | None, str]:

@@ -345,10 +345,10 @@ def cmd_coverage(args: argparse.Namespace) -> int:
         all_sizes: Counter[str] = Counter()
         for name in kind.sizes:
             files.STAGES.enter(f"{kind.name}: {number} sources, {name} sizes")
-            sizes, by_count = list(itertools.islice(itertools.cycle(SIZES[name]), number)), []
-            for count in kind.trials:
-                by_count.append(simulate(kind, sizes, count, args.worlds, f"{SEED} {kind.name} {sizes} {count}"))
-                all_sizes += by_count[-1]
+            sizes = list(itertools.islice(itertools.cycle(SIZES[name]), number))
+            by_count = [simulate(kind, sizes, count, args.worlds, f"{SEED} {kind.name} {sizes} {count}")
+                        for count in kind.trials]
+            all_sizes = sum(by_count, all_sizes)
             if number <= MOST_COVERED:
                 coverage.append(coverage_row(kind, name, number, by_count, args.worlds))
         claimed.append(claims_row(kind, number, all_sizes, args.worlds * len(kind.sizes) * len(kind.trials)))

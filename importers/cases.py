@@ -70,18 +70,18 @@ def run(args: argparse.Namespace) -> int:
     """Print the case set of a table; raise RunError, by row, for what makes none."""
     cases: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], str] = {}
-    tags = {name: name for name in args.tag} | ({"source": args.source} if args.source else {})
+    columns = {name: name for name in args.tag} | ({"source": args.source} if args.source else {})  # of tags
     for where, row in read_table(args.table, decoder=STRICT):
         cell = functools.partial(needed, row, where=where, path=args.table)
         expected = cell(args.expected)
         asked = {name: cell(name, may_be_blank=expected == answer_task.REJECTED) for name in args.input}
         if len(asked) == 1 and isinstance(asked[args.input[0]], dict):
             asked = asked[args.input[0]]  # an input as a case set holds it
+        tags = {tag: cell_text(cell(column, may_be_blank=column != args.source)).strip()
+                for tag, column in columns.items()}
         case = {"id": cell_text(cell(args.id)).strip(),
                 "split": cell_text(cell(args.split)).strip() if args.split else SPLITS[0], "input": asked,
-                "expected": expected_of(expected, args, where),
-                "tags": {tag: text for tag, column in tags.items()
-                         if (text := cell_text(cell(column, may_be_blank=column != args.source)).strip())}}
+                "expected": expected_of(expected, args, where), "tags": {tag: text for tag, text in tags.items() if text}}
         for what in ("id", "input"):
             value = json.dumps(case[what], sort_keys=True)
             first = seen.setdefault((what, value), where)

@@ -17,7 +17,7 @@ import os
 import pickle
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
@@ -85,7 +85,7 @@ class Rows:
         self.optional: str | None = None  # of these, one that may be nowhere
         self._config: str | None = None  # that a file is named by
         self._trials: list[Trial] = []  # whose rows are in the file
-        self._unscored: dict[str, Counter[str]] = {}  # why trials have no score, by config
+        self._unscored: defaultdict[str, Counter[str]] = defaultdict(Counter)  # why trials have no score, by config
         self._no_scores: Counter[str] = Counter()  # words, lists and objects in place of a score
         self._cases: dict[Key, tuple[Key, Tags]] = {}  # one and the same key, and its tags
         self._twins: dict[tuple[str, str], Twins] = {}  # by config and what they ask, of one file
@@ -113,7 +113,7 @@ class Rows:
         score = None if sample.error else score_of(sample.score, self.words)
         error = None if score is not None else first_words(sample.error or self._why_unscored(sample.score))
         if error is not None:
-            self._unscored.setdefault(config, Counter())[error] += 1
+            self._unscored[config][error] += 1
         cluster, identity = pick(sample.fields, args.cluster), (sample.asked, sample.graded)
         row = {"seed": seed, "config": config, "score": score, "error": error,
                "cluster": None if cluster is None else text_of(cluster), **sample.measures,
@@ -209,7 +209,7 @@ class Rows:
                          "within a case, or hardly repeat (then --tag NAME makes one): "
                          f"{listed(self._no_slices, 20)}")
         for config, count in Counter(config for config, *_ in self._trials).items():
-            reasons = self._unscored.get(config, Counter[str]())
+            reasons = self._unscored[config]
             lack = reasons.total()
             words = f", of which {lack} {'has' if lack == 1 else 'have'} no score" if lack else ""
             if lack == count:

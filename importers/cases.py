@@ -81,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
                 for tag, column in columns.items()}
         case = {"id": cell_text(cell(args.id)).strip(),
                 "split": cell_text(cell(args.split)).strip() if args.split else SPLITS[0], "input": asked,
-                "expected": expected_of(expected, args, where), "tags": {tag: text for tag, text in tags.items() if text}}
+                "expected": expected_of(expected, args, where),
+                "tags": {tag: text for tag, text in tags.items() if text}}
         for what in ("id", "input"):
             value = json.dumps(case[what], sort_keys=True)
             first = seen.setdefault((what, value), where)

@@ -194,7 +194,9 @@ class Rows:
                 raise RunError(note)
             self.notes[note] = self._no_scores.total()
         several_tasks = len({case.task for case in self._cases if case.task}) > 1
-        names = self._names(several_tasks)
+        names = {case: self._name(case, several_tasks) for case in self._cases}
+        if twins := sum(case.number > 0 or (case.task, case.asked) in self._unlike for case in self._cases):
+            self.notes[f"cases that ask the same as another, told apart by other things or by number: {twins}"] = 0
         self._refuse_twice(names)
         tags = self._tags(names, several_tasks)
         self.file.seek(0)
@@ -225,24 +227,18 @@ class Rows:
                                "runs of one system with --run N, and name those of two systems: NAME=FILE, but not a "
                                "file that holds both")
 
-    def _names(self, several_tasks: bool) -> dict[Key, int | str]:
-        """Return the name of each case: its own id, or the first words of what it asks and a digest.
+    def _name(self, case: Key, several_tasks: bool) -> int | str:
+        """Return the name of a case: its own id, or the first words of what it asks and a digest.
 
         The digest is of what is asked alone, so that a case whose metadata changed is the same case; but where a file
         asks that twice, it is of all that tells the two apart, and not of the order in which they come.
         """
-        names, twins = dict[Key, int | str](), 0
-        for case in self._cases:
-            name, unlike = case.name, (case.task, case.asked) in self._unlike
-            if case.asked:
-                name = f"{name} {(case.content if unlike else case.asked)[:12]}"
-            if case.number:
-                name = f"{name} ({case.number + 1})"
-            twins += bool(unlike or case.number)
-            names[case] = f"{case.task}/{name}" if several_tasks and case.task else name
-        if twins:
-            self.notes[f"cases that ask the same as another, told apart by other things or by number: {twins}"] = 0
-        return names
+        name = case.name
+        if case.asked:
+            name = f"{name} {(case.content if (case.task, case.asked) in self._unlike else case.asked)[:12]}"
+        if case.number:
+            name = f"{name} ({case.number + 1})"
+        return f"{case.task}/{name}" if several_tasks and case.task else name
 
     def _tags(self, names: Mapping[Key, int | str], several_tasks: bool) -> dict[int | str, dict[str, Any]]:
         """Return {"tags": ...} of each case, {} without: tags that all its trials share, and whose values repeat."""

@@ -61,17 +61,16 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         if args.where and args.where != f"{told_by}={text_of(pick(row, told_by))}":
             continue
         rows.optional = None if isinstance(row, Cells) else args.error  # JSON may leave it out where nothing failed
-        error = failure(row, args.error)
+        score, error = None, failure(row, args.error)
         if not error:
-            needed(row, args.score, where, path, may_be_blank=True)
+            score = needed(row, args.score, where, path, may_be_blank=True)
+            if score in (None, "") or score != score:  # NaN
+                error = "no score"
+            elif score_of(score, rows.words) is None and known_word(score, rows.words) is None:
+                raise RunError(f"{where}: score {score!r:.60} is no number; correct it, or give --map WORD=NUMBER, or "
+                               "WORD= for what is no score")
         for name in filter(None, (args.trial, named)):
             needed(row, name, where, path)
-        score = pick(row, args.score)
-        if score in (None, "") or score != score:  # NaN
-            error = error or "no score"
-        if not error and score_of(score, rows.words) is None and known_word(score, rows.words) is None:
-            raise RunError(f"{where}: score {score!r:.60} is no number; correct it, or give --map WORD=NUMBER, or "
-                           "WORD= for what is no score")
         measures = {name: total(score_of(pick(row, column))) for name, column in measured.items()}
         for name, column in measured.items():
             if measures[name] is None and cell_text(pick(row, column)):

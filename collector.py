@@ -36,7 +36,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from core.files import STRICT, Appender, RunError, Timed, command_parser, decode, json_line, print_stderr, run_command
@@ -81,20 +81,6 @@ def parse_body(body: bytes, score_range: tuple[Score, Score], ignore_input: bool
 # === The log ===
 
 
-def finished(lines: bytes) -> int:
-    """Return how many bytes of a log's lines are whole requests: all but those at its end that say that more follow.
-
-    >>> finished(b'{"task_id": 1}\\n\\t{"task_id": 2}\\n')
-    15
-    """
-    end = whole = 0
-    for line in io.BytesIO(lines):
-        end += len(line)
-        if not line.startswith(MORE):
-            whole = end
-    return whole
-
-
 class TrialLog(Appender):
     """A trial log that this process alone appends to; RunError where that cannot be, or the reader would refuse it."""
 
@@ -105,7 +91,10 @@ class TrialLog(Appender):
         super().__init__(path, b'{"task_id"', self._check, mode=0o600)  # what is collected is nobody else's business
 
     def _check(self, lines: bytes) -> int:
-        lines = lines[:finished(lines)]
+        requests = io.BytesIO(lines).readlines()
+        while requests and requests[-1].startswith(MORE):  # the rest of its request is not there
+            requests.pop()
+        lines = b"".join(requests)
         if b"\0" in lines or lines.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
             raise RunError(f"{self.path} holds NUL bytes, as UTF-16 does, or is a JSON list; name another log")
         broken: list[tuple[str, str]] = []
@@ -146,18 +135,15 @@ class TrialLog(Appender):
 # === HTTP ===
 
 
-class Collector(ThreadingHTTPServer):
+class Collector(socketserver.ThreadingTCPServer):
     """The server of one log. To close it waits for the requests under way, each within its time."""
 
-    daemon_threads = False
+    allow_reuse_address = True
     request_queue_size = 128
 
     def __init__(self, host: str, port: int, log: TrialLog, token: str):
         self.log, self.token = log, token
         super().__init__((host, port), Handler)
-
-    def server_bind(self) -> None:
-        socketserver.TCPServer.server_bind(self)  # HTTPServer's own asks a name server, and may wait for it
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):  # those are a client that went away

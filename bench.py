@@ -289,7 +289,6 @@ class Recorder:
         pause in which `stop` was set, or, the first time, at once where no server is.
         """
         reasons: list[str] = []
-        pause = FIRST_PAUSE_S
         while True:
             try:
                 return work(), reasons
@@ -299,11 +298,10 @@ class Recorder:
                 if len(reasons) == self.args.retries or first and error.absent:
                     raise RunError(f"{subject}: {error}, after {len(reasons)} retries; start the server, "
                                    "or wait for it") from None
+                pause = min(FIRST_PAUSE_S * 2 ** min(len(reasons), 9), LONGEST_PAUSE_S)  # no float holds 2 ** 1024
                 reasons.append(str(error))
                 self.progress.retried(str(error))
-                shortest = min(error.retry_after_s or 0, LONGEST_PAUSE_S)
-                self.wait(max(shortest, pause * random.uniform(0.5, 1)))
-                pause = min(2 * pause, LONGEST_PAUSE_S)
+                self.wait(max(pause * random.uniform(0.5, 1), min(error.retry_after_s or 0, LONGEST_PAUSE_S)))
                 if self.stop.is_set():
                     raise
 

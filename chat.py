@@ -123,16 +123,12 @@ class Server:
 
     def _exchange(self, path: str, data: str | None, timeout_s: float) -> tuple[http.client.HTTPResponse, bytes]:
         """Return a response and its whole body; raise OSError, HTTPException or ValueError where there is none."""
-        def response_within(connection: socket.socket, *args: Any, **named: Any) -> http.client.HTTPResponse:
-            response = http.client.HTTPResponse(connection, *args, **named)
-            response.fp = io.BufferedReader(Timed(connection, timeout_s))
-            return response
-
         kind = http.client.HTTPSConnection if self.scheme == "https" else http.client.HTTPConnection
         with contextlib.closing(kind(self.host, self.port, timeout=timeout_s)) as connection:
-            connection.response_class = response_within  # type: ignore[assignment]
             connection.request("GET" if data is None else "POST", self.path + path, data, self.headers)
-            with connection.getresponse() as response:
+            with http.client.HTTPResponse(connection.sock) as response:
+                response.fp = io.BufferedReader(Timed(connection.sock, timeout_s))  # before the head is read
+                response.begin()
                 content = response.read(LARGEST_REPLY + 1)
         if len(content) > LARGEST_REPLY:
             raise ValueError(f"a reply of more than {LARGEST_REPLY:,} bytes")

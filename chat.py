@@ -45,6 +45,7 @@ BUSY = {500, 502, 503, 504, 507, *range(520, 530)}  # it may, unless the words b
 REFUSED = re.compile(
     r"validation|invalid_request|literal_error|response_format|max_(completion_)?tokens|"
     r"(invalid|unsupported|unknown|unexpected) (\S+ )?(argument|field|format|schema|option|parameter|value)\b", re.I)
+CUT = "as many tokens were read as the context (num_ctx) holds, or far fewer than the prompt has words: it may be cut"
 THINKING = ("<think>", "<thinking>", "</think>", "<|channel|>")  # how thinking text looks when it leaks into content
 NO_SERVER = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, http.client.InvalidURL, UnicodeError)
 
@@ -192,9 +193,8 @@ class Chat:
     prompt: str | None = None  # name and digest of `text`
     text: str | None = None
     fields: Sequence[str] = ()  # of the input, that the text names
-    schema: Any = None  # facts of the task
-    rejection: type[Exception] = NoRejection
-    check_answer: Callable[[Any], None]
+    schema: Any = None  # of an answer
+    task: Task
     seed_kept = sends_seed = True
     facts: Any = None  # what the server tells of the model
     path: str
@@ -214,7 +214,7 @@ class Chat:
 
     def configure(self, task: Task, cases: Sequence[Case], prompt: tuple[str, str] | None, options: Fields) -> None:
         """Take the task, --prompt as (name, text), and options; raise RunError where one does not fit."""
-        self.check_answer, self.rejection, self.schema = task.check_answer, task.rejection, self.schema or task.schema
+        self.task, self.schema = task, self.schema or task.schema
         if prompt:
             in_cases = list(dict.fromkeys(field for case in cases for field in case.input))
             self.use_prompt(*prompt, in_cases)
@@ -252,10 +252,9 @@ class Chat:
 
     def user_text(self, case_input: Fields) -> str:
         """Return the input as a message; raise the task's rejection where it holds nothing."""
-        values = list(case_input.values())
-        filled = any(text_of(value).strip() for value in values if value is not None)
-        if self.rejection is not NoRejection and not filled:
-            raise self.rejection("the input is blank")
+        filled = any(text_of(value).strip() for value in case_input.values() if value is not None)
+        if self.task.rejection is not NoRejection and not filled:
+            raise self.task.rejection("the input is blank")
         return text_of(only_value(case_input))
 
     def messages(self, case: Case) -> Messages:
@@ -284,8 +283,8 @@ class Chat:
             if self.prices:
                 price_in, price_out = (self.prices.get(option, 0) for option in PRICES)
                 metadata["cost_usd"] = round((reply.tokens_in * price_in + reply.tokens_out * price_out) / 1e6, 9)
-        if warning := cut_warning(reply.tokens_in, self.options.get("num_ctx"), messages):
-            metadata["warning"] = warning
+        if may_be_cut(reply.tokens_in, self.options.get("num_ctx"), messages):
+            metadata["warning"] = CUT
         return Answer(self.read_answer(reply.text, reply.reason, metadata), metadata)
 
     def read_answer(self, content: str, reason: Any, metadata: Fields) -> Any:
@@ -311,28 +310,24 @@ class Chat:
             raise ThinkingLeaked("thinking text is in the answer", metadata)
         for answer in (content, value):
             try:
-                self.check_answer(answer)
+                self.task.check_answer(answer)
                 return answer
             except ValueError as error:
                 wrong_schema = WrongSchema(str(error), metadata)
         raise NotJSON(fault, metadata) if fault else wrong_schema
 
 
-def cut_warning(read: Any, context: Any, messages: Messages) -> str | None:
-    """Return a warning where a server read no more tokens of messages than its context, or too few: it may have cut.
+def may_be_cut(read: Any, context: Any, messages: Messages) -> bool:
+    """Tell whether a server that read so many tokens of messages may have cut them: all its context holds, or too few.
 
     A token is rarely as much as two words, or as ten bytes in text without blanks.
 
-    >>> cut_warning(2050, 8192, [{"content": "word " * 8000}])
-    'far fewer tokens were read than the prompt has words: it may be cut'
+    >>> may_be_cut(2050, 8192, [{"content": "word " * 8000}]), may_be_cut(8010, 8192, [{"content": "word " * 8000}])
+    (True, False)
     """
-    if type(read) is not int:
-        return None
-    if type(context) is int and read >= context:
-        return f"prompt_eval_count at the context limit of {context}: the prompt may be cut"
     words = [word for message in messages for word in message["content"].split()]
-    few = read < max(len(words) / 2, len(" ".join(words).encode()) / 10)
-    return "far fewer tokens were read than the prompt has words: it may be cut" if few else None
+    fewest = max(len(words) / 2, len(" ".join(words).encode()) / 10)
+    return type(read) is int and (read < fewest or type(context) is int and read >= context)
 
 
 # === The two dialects ===
@@ -468,9 +463,7 @@ def _digests(reply: Fields) -> list[tuple[str, str]]:
 
 def __getattr__(name: str) -> Chat:
     """Return the system that a name stands for: openai:MODEL, or the tag of a model of Ollama's."""
-    if name.startswith("__"):
-        raise AttributeError(name)
     model = name.removeprefix("openai:")
-    if not model:
+    if not model or name.startswith("__"):
         raise AttributeError("name a model, as chat:MODEL or chat:openai:MODEL")
     return Ollama(name) if model == name else OpenAI(model)

@@ -17,7 +17,7 @@ from core.chance import alike, grouped
 from core.decide import FEW_CASES, MIN_GROUPS, Figures, number_text, whole_numbers
 from core.intervals import Number, flip_p_value
 from core.trials import SIDES, ComparedCase, Pair, Side, Trial, listed
-from harness import near_miss
+from harness import near_miss, temperature
 
 Rule = tuple[str, str, str]    # code, message, advice
 ALIKE = 0.95                   # of the cases with the same output, and two trials are nearly one
@@ -156,8 +156,9 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
                "both runs gave the same output under each seed, byte for byte: perhaps one recording given twice, a "
                "prompt that did not change, or one cache",
                "compare two recordings, of a prompt or model that did change, made without a cache")
-    for name, side, temperature in zip(SIDES, pair.sides, pair.temperatures, strict=True):
-        if (temperature or side.description.get("mode") == "recorded") and _repeats_alike(side):
+    random = [temperature(manifest) for manifest in pair.manifests] or [True, True]  # trial logs do not say
+    for name, side, varies in zip(SIDES, pair.sides, random, strict=True):
+        if varies and _repeats_alike(side):
             yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte: perhaps "
                    "short answers under seeds that all cases share, perhaps a cache",
                    "record with other seeds for each case (bench.py --seeds per-case), and without a cache")

@@ -92,13 +92,11 @@ def _row(row: object, score_range: ScoreRange) -> Row:
     numbered = type(row.get("task_id")) is int
     task_id = str(row["task_id"]) if numbered else _name(row, "task_id")
     config = _name(row, "config")
-    reason = error_words(row)
+    reason = error_words(row) or ("null score without an error" if row.get("score", "missing") is None else None)
     score = None if reason else _score(row.get("score", "missing"), score_range)
     measures = Measures(*[_measure(row.get(name), name) for name in MEASURES])
     facts = {"cluster": _text(row.get("cluster"), "cluster").strip(), "tags": _tags(row.get("tags")),
              "input": kept_text(row.get("input")), "input_sha256": _text(row.get("input_sha256"), "input_sha256")}
-    if score is None:
-        reason = reason or "null score without an error"
     trial = Trial(_seed(row.get("seed")), score, reason, kept_text(row.get("output")), measures,
                   _text(row.get("ts"), "ts") or None, kept_text(_text(row.get("explanation"), "explanation") or None))
     stated = {field: fact for field, fact in facts.items() if fact not in (None, "")}
@@ -162,9 +160,7 @@ def score_bound(text: str) -> Score:
     return bound
 
 
-def _score(value: object, score_range: ScoreRange) -> Score | None:
-    if value is None:
-        return None
+def _score(value: object, score_range: ScoreRange) -> Score:
     if not isinstance(value, (int, float)):
         raise RunError(f"score {value!r:.60} is not a number or null; write a number, or null and an error")
     return _in_range(value, *score_range)
@@ -243,7 +239,7 @@ class Known:
     def __init__(self, ignore_input: bool = False):
         self.ignored = INPUTS if ignore_input else ()
         self.places: dict[tuple[str, str, int | str | None], str] = {}  # by side, case id and seed
-        self.kinds: dict[tuple[str, str, bool], str] = {}  # by side, case id, whether that is a number: the first
+        self.kinds: dict[tuple[str, str], tuple[bool, str]] = {}  # by side and case id: is it a number, the first place
         self.facts: dict[tuple[str, str], tuple[Any, str]] = {}  # by case id and field: the first, and its place
 
     def check(self, side: str, row: Row, where: str) -> None:
@@ -255,7 +251,8 @@ class Known:
         if place := self.places.get((side, row.id, seed)):
             raise RowTwice(f"{where}: config {row.config!r:.60}, task_id {row.id!r:.60}, seed {seed!r:.60} is "
                            f"already at {place}; keep one of the two, or number the trials of a case in seed")
-        if place := self.kinds.get((side, row.id, not row.id_is_number)):
+        is_number, place = self.kinds.get((side, row.id), (row.id_is_number, ""))
+        if is_number != row.id_is_number:
             raise RunError(f"{where}: of task_id {row.id!r:.60} here and at {place} one is a number and one is text; "
                            "write one case one way, and give two cases two names")
         for field, fact in row.facts.items():
@@ -269,7 +266,7 @@ class Known:
         """Take in a row of a side, which is found at a place, unless check() refuses it."""
         self.check(side, row, where)
         self.places[side, row.id, row.trial.seed] = place
-        self.kinds.setdefault((side, row.id, row.id_is_number), place)
+        self.kinds.setdefault((side, row.id), (row.id_is_number, place))
         for field, fact in row.facts.items():
             self.facts.setdefault((row.id, field), (fact, place))
 
@@ -281,8 +278,7 @@ class Known:
 def _told_apart(*facts: Any) -> list[str]:
     """Return two facts from shortly before they differ, in ASCII where nobody could see the difference."""
     texts = [fact if isinstance(fact, str) else ", ".join(map("=".join, fact)) or "no tags" for fact in facts]
-    alike = sum(1 for _ in itertools.takewhile(lambda chars: chars[0] == chars[1], zip(*texts, strict=False)))
-    start = max(0, alike - 20)
+    start = max(0, len(os.path.commonprefix(texts)) - 20)
     written = repr if len(set(map(_looks, texts))) > 1 else ascii
     return [("…" if start else "") + written(text[start:start + 40]) for text in texts]
 
@@ -303,8 +299,7 @@ def read_lines(data: bytes, path: str, broken: list[tuple[str, str]]) -> Iterato
     """
     encoding = json.detect_encoding(data)
     if not encoding.startswith("utf-8") and (b'"\0' in data or b'\0"' in data):  # other NULs are a crash's padding
-        width = 2 if "16" in encoding else 4
-        data = decode(data[:len(data) // width * width], path).encode()
+        data = decode(data, path).encode()
     if data[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         with contextlib.suppress(RunError):
             for number, value in enumerate(parse_json(decode(data, path), path), start=1):
@@ -331,7 +326,6 @@ class _Rows:
         self.logs: dict[str, list[dict[str, str]]] = {side: [] for side in SIDES}
         self.configs: dict[str, set[str]] = {}  # by file
         self.broken: list[tuple[str, str]] = []
-        self.whole = 0  # lines that could be read
 
     def read(self, path: str, sides: dict[str, str]) -> None:
         """Take in the rows of a file: those of some configs, each named with its side."""
@@ -342,7 +336,6 @@ class _Rows:
             raise refusal(path, "a plain trial log", data=data)
         configs = set[str]()
         for where, value in read_lines(data, path, self.broken):
-            self.whole += 1
             config = value.get("config") if isinstance(value, dict) else None
             if isinstance(config, str) and config.strip():
                 configs.add(config)
@@ -362,19 +355,17 @@ class _Rows:
     def side(self, side: str, config: str, cases: Sequence[ComparedCase]) -> Side:
         """Return what was read of a side; raise RunError where that is nothing."""
         if not self.trials[side]:
-            empty = listed(path for path, configs in self.configs.items() if not configs and not self.broken)
-            known = listed(sorted(set().union(*self.configs.values())), 20)
-            raise RunError(f"no row of the {side} {config!r:.60} in its files{f' (empty: {empty})' if empty else ''}; "
-                           f"give the one with it as --trials {side}=FILE, or name one of these configs: "
-                           f"{known or 'none'}")
+            files = [f"{path} has {listed(sorted(configs), 20) or 'none'}" for path, configs in self.configs.items()]
+            raise RunError(f"no row of the {side} {config!r:.60} in its files; give the one with it as --trials "
+                           f"{side}=FILE, or name a config that is there: {listed(files)}")
         trials = [sorted(self.trials[side].get(case.id, []), key=lambda trial: seed_order(trial.seed))
                   for case in cases]
         return Side(dict.fromkeys(SYSTEM_FIELDS) | {"name": config, "mode": "recorded"}, trials, self.logs[side])
 
     def notes(self) -> list[Note]:
         """Return what was decided in reading; broken lines are taken as left out."""
-        ids = {(case_id, is_number) for _, case_id, is_number in self.known.kinds}
-        both_ways = sorted(case_id for case_id, is_number in ids if is_number and (case_id, False) in ids)
+        numbers, texts = ({case_id for (_, case_id), (is_number, _) in self.known.kinds.items() if is_number == kind}
+                          for kind in (True, False))
         return [
             *note_of("broken_lines", "lines that could not be read were left out",
                      listed([f"{os.path.basename(where)}: {why}" for where, why in self.broken], 20),
@@ -382,22 +373,17 @@ class _Rows:
             *note_of("inputs_ignored", "cases were paired by their ids, whatever their inputs",
                      "--ignore-input" if self.how.ignore_input else "",
                      "see that the ids name the same cases: swapped ones pass unseen"),
-            *note_of("ids_as_text", "ids are numbers on one side and text on the other", listed(both_ways),
+            *note_of("ids_as_text", "ids are numbers on one side and text on the other", listed(sorted(numbers & texts)),
                      "they pair by their digits; see that they name the same cases"),
-            *note_of("look_alike_ids", "ids or inputs that differ in nothing that can be seen",
-                     listed(self._look_alikes()), "write one case one way")]
+            *note_of("look_alike_ids", "ids that differ in nothing that can be seen", listed(self._look_alikes()),
+                     "write one case one way")]
 
     def _look_alikes(self) -> list[str]:
-        """Return pairs of ids, and of inputs of cases that one side lacks, which look the same."""
-        baseline, candidate = (self.trials[side].keys() for side in SIDES)
-        inputs = {self.known.fact(case_id, "input") or "" for case_id in baseline ^ candidate}
-        pairs = []
-        for texts in (baseline | candidate, inputs):
-            by_looks = sorted((_looks(text), text) for text in texts)
-            for (looks, text), (next_looks, next_text) in itertools.pairwise(by_looks):
-                if looks == next_looks:
-                    pairs.append(" and ".join(_told_apart(text, next_text)))
-        return pairs
+        """Return the ids that look the same, in groups, so that they can be told apart."""
+        by_looks: dict[str, list[str]] = {}
+        for case_id in sorted(set().union(*self.trials.values())):
+            by_looks.setdefault(_looks(case_id), []).append(ascii(case_id))
+        return [" and ".join(ids) for ids in by_looks.values() if len(ids) > 1]
 
 
 def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, candidate: str,
@@ -417,9 +403,8 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
     for only_side, path in paths:
         rows.read(path, {config: side for side, config in configs.items() if only_side in (None, side)})
     if rows.broken and not how.skip_broken:
-        raise RunError(f"{': '.join(rows.broken[0])} (broken lines: {len(rows.broken)}, whole rows: {rows.whole}); "
-                       "repair the file, compare the whole rows with --skip-broken-lines, or make rows of JSON over "
-                       "several lines with convert.py table")
+        raise RunError(f"{': '.join(rows.broken[0])} (broken lines: {len(rows.broken)}); repair the file, leave them out "
+                       "with --skip-broken-lines, or make rows of JSON over several lines with convert.py table")
     fact, case_ids = rows.known.fact, set[str]().union(*rows.trials.values())
     cases = [ComparedCase(case_id, fact(case_id, "cluster"), fact(case_id, "tags") or (), fact(case_id, "input"))
              for case_id in sorted(case_ids)]

@@ -92,10 +92,6 @@ class Pair(NamedTuple):
         """The {"name", "sha256"} of what graded two run records; None for trial logs."""
         return self.manifests[0]["task"] if self.manifests else None
 
-    @property
-    def temperatures(self) -> list[Any]:
-        return [harness.temperature(manifest) for manifest in self.manifests] or [None, None]
-
 
 # === Scores ===
 

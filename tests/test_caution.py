@@ -224,8 +224,7 @@ class WarningsTest(unittest.TestCase):
             "record with other seeds for each case (bench.py --seeds per-case), and without a cache"))
         for temperatures in ((0.7, 0), (0.7, None)):
             self.assertEqual(self.codes(pair=alike, temperatures=temperatures), [])
-        plain = alike._replace(candidate=alike.candidate._replace(description={"mode": "recorded"}))
-        self.assertEqual(self.codes(pair=plain, temperatures=(None, None)), ["cached_repeats"])  # of a plain trial log
+        self.assertEqual(self.codes(pair=alike, temperatures=()), ["cached_repeats"])  # of a plain trial log
 
     def test_unknown_outputs_are_no_cache(self):
         unknown = self.changed(quiet_pair(), lambda name, i, t: t._replace(output=None))

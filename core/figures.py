@@ -59,7 +59,7 @@ class Data:
 
     def __init__(self, as_read: Pair, options: Options) -> None:
         self.as_read, self.options = as_read, options  # the Pair with what is missing
-        self.must_pass = outcomes.must_pass(as_read, options.must_pass)
+        self.must_pass, self.failed = outcomes.must_pass(as_read, options.must_pass)
         self.unscored = outcomes.unscored(as_read)
         # A model whose answer is missing has not passed.
         self.missing = options.missing if as_read.task is None else "zero"
@@ -227,8 +227,7 @@ def decided(data: Data) -> Figures:
                            for pair in filled)
         if (against, favour) != (seen, seen):
             seen = seen._replace(against=against, favour=favour)
-    failed = outcomes.failed_cases(data.as_read, data.must_pass)
-    return decide.decision(seen, data.options.limits, data.has_sources, failed)
+    return decide.decision(seen, data.options.limits, data.has_sources, data.failed)
 
 
 def evidence(diffs: Differences, score_range: tuple[trials.Score, trials.Score]) -> Evidence:

@@ -56,37 +56,28 @@ def consistency(pair: Pair) -> Figures:
                       "reason": None if least > 1 else "a case has a single trial, which cannot pass only sometimes"}
 
 
-def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> list[Figures]:
+def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> tuple[list[Figures], dict[str, bool] | None]:
     """Return, for each (tag, value), how many cases it has and which do not pass all trials of the candidate.
 
-    pair is as it was read: a trial without a score, or one that the baseline has and the candidate lacks, has not
-    passed. Raises RunError where a slice has no case.
+    Second come all these cases, and whether that is certain: where a trial was scored below the top, and in run records,
+    where a trial without an answer is the model's failure; None where nothing must pass. pair is as it was read: a trial
+    without a score, or one that the baseline has and the candidate lacks, has not passed. Raises RunError where a slice
+    has no case.
     """
-    rules, top = [], pair.score_range[1]
+    rules, certain, top = [], dict[str, bool](), pair.score_range[1]
     for tag, value in wanted:
         failed, count = [], 0
         for case, before, after in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
             if (tag, value) in (*case.tags, ("source", case.source)):
                 count += 1
-                passed, trials = sum(trial.score == top for trial in after), max(len(before), len(after))
-                if passed < trials:
-                    failed.append({"case_id": case.id, "passed": passed, "trials": trials})
+                scores, trials = [trial.score for trial in after], max(len(before), len(after))
+                if scores.count(top) < trials:
+                    failed.append({"case_id": case.id, "passed": scores.count(top), "trials": trials})
+                    certain[case.id] = pair.task is not None or not {top, None}.issuperset(scores)
         if not count:
             raise RunError(f"--must-pass {tag}={value}: no case has this tag value; correct it, or leave it out")
         rules.append({"tag": tag, "value": value, "cases": count, "failed": failed})
-    return rules
-
-
-def failed_cases(as_read: Pair, rules: Sequence[Figures]) -> dict[str, bool] | None:
-    """Return the cases that fail a rule of must_pass, and whether that is certain; None without rules.
-
-    It is where a trial was scored below the top. In run records a trial without an answer is the model's failure.
-    """
-    top = as_read.score_range[1]
-    scored_below = {case.id for case, trials in zip(as_read.cases, as_read.candidate.trials, strict=True)
-                    if any(trial.score not in (top, None) for trial in trials)}
-    failed = [row["case_id"] for rule in rules for row in rule["failed"]]
-    return {name: as_read.task is not None or name in scored_below for name in failed} if rules else None
+    return rules, certain if wanted else None
 
 
 # === What if the incomplete trials had been graded? ===

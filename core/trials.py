@@ -283,29 +283,28 @@ def _record_notes(runs: Sequence[_Run]) -> list[Note]:
     servers, served = [run.servers for run in runs], [run.served for run in runs]
     models = [run.manifest["system"].get("model") for run in runs]
     mixed = max(map(len, served)) > 1 or models[0] == models[1] and len({*served[0], *served[1]}) > 1
-    settings = [(name, run.manifest.get("settings")) for name, run in zip(SIDES, runs, strict=True)]
-    unseeded = [name for name, stated in settings if isinstance(stated, dict) and stated.get("seed_kept") is False]
-    extended = [f"the {name} was extended after {count} trial{'s' if count > 1 else ''}"
-                for name, run in zip(SIDES, runs, strict=True) for count in run.side.description.get("extended", [])]
-    left_out = [run.manifest.get("cases_left_out") for run in runs]
-    regraded = [f"{name} ({count} case{'s' if count > 1 else ''} left out)" if count else name
-                for name, run, count in zip(SIDES, runs, left_out, strict=True)
-                if run.manifest.get("cases_changed") or run.manifest.get("task_changed")]
-    unfilled = [f"{listed(f'{{{word}}}' for word in words)} in the {name}" for name, stated in settings
-                if isinstance(stated, dict) and stated.get("fields") == []
-                and (words := harness.NAMED_FIELD.findall(str(stated.get("prompt"))))]
+    regraded, unfilled, unseeded, extended = list[str](), list[str](), list[str](), list[str]()
+    for name, run in zip(SIDES, runs, strict=True):
+        stated, left_out = run.manifest.get("settings"), run.manifest.get("cases_left_out")
+        settings = stated if isinstance(stated, dict) else {}
+        if run.manifest.get("cases_changed") or run.manifest.get("task_changed"):
+            regraded.append(f"{name} (cases left out: {left_out})" if left_out else name)
+        if settings.get("fields") == []:
+            unfilled += [f"{{{word}}} in the {name}" for word in harness.NAMED_FIELD.findall(str(settings.get("prompt")))]
+        if settings.get("seed_kept") is False:
+            unseeded.append(name)
+        extended += [f"{name} {count}" for count in run.side.description.get("extended", [])]
     return [
         *note_of("graded_again", "answers were graded with another case set or task than they were recorded with",
-                 " and ".join(regraded),
-                 "see that no correction was chosen by its result"),
+                 " and ".join(regraded), "see that no correction was chosen by its result"),
         *note_of("unfilled_fields", "a prompt names what is no field of the input, so it was sent as it stands, as the "
-                 "system message", "; ".join(unfilled), "if a field was meant, correct the prompt and record again"),
+                 "system message", listed(unfilled), "if a field was meant, correct the prompt and record again"),
         *note_of("other_servers", "the two runs had other servers",
                  " and ".join(listed(names) or "none" for names in servers) if servers[0] != servers[1] else "",
                  "record both with one server: other versions and processors give other answers to the same seed"),
         *note_of("seeds_in_name_only", "trials share their seed in name only: the server promises nothing for it, or "
                  "was sent none", " and ".join(unseeded), "take pairs of trials as independent"),
-        *note_of("extended", "trials were added to a finished run", "; ".join(extended),
+        *note_of("extended", "runs were extended after so many trials a case", listed(extended),
                  "where the first result was looked at, say so beside this one: it is a second look"),
         *note_of("other_models_served", "by the server's own word several models or fingerprints answered for one",
                  " and ".join(listed(names) or "none" for names in served) if mixed else "",
@@ -341,10 +340,7 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         return pair, []
     if policy == "refuse":
         gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
-        whole_cases = not all(case for side in pair.sides for case in side.trials)
-        alike = "name cases alike on both sides (convert.py: --id FIELD, for tables --case), " if whole_cases else ""
-        raise RunError(f"{gaps}: record them, {alike}or choose with --missing: drop leaves them out, zero counts them "
-                       "as 0")
+        raise RunError(f"{gaps}: record them, or choose with --missing: drop leaves them out, zero counts them as 0")
     if policy == "zero":  # a case that the baseline never ran says nothing of loss or gain
         low, high = pair.score_range
         if not low <= 0 <= high:
@@ -401,7 +397,8 @@ def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> Iterator[str]
     unscored = [f"{case.id} seed {trial.seed}: {trial.reason}"
                 for case, trials in zip(cases, side.trials, strict=True) for trial in trials if trial.score is None]
     if absent:
-        yield f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)})"
+        yield (f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)}), or names them otherwise "
+               "(convert.py: --id FIELD)")
     if unscored:
         yield f"{system} has no score in {len(unscored)} of its trials ({listed(unscored)})"
 

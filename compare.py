@@ -35,6 +35,7 @@ from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_opti
 from views.words import Words, format_line, verdict_lines
 
 OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
+OF_RUN_RECORDS = ("task", "recorded_with")  # and the other way round
 
 
 def compare(baseline: harness.Record, candidate: harness.Record, case_set: harness.CaseSet,
@@ -160,11 +161,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     args = parser.parse_args(argv)
     given = {name: value for name, value in vars(args).items() if name in DEFAULTS and value not in (None, False)}
-    if args.trials and (args.task is not None or args.recorded_with is not None):
-        parser.error("--task and --recorded-with are for run records and logs; leave them out with --trials")
-    for name in OF_TRIAL_LOGS:
-        if name in given and not args.trials:
-            parser.error(f"--{name.replace('_', '-')} is for trial logs; leave it out with run records")
+    for name in OF_RUN_RECORDS if args.trials else OF_TRIAL_LOGS:
+        if getattr(args, name) not in (None, False):
+            parser.error(f"--{name.replace('_', '-')} does not go with {'--trials' if args.trials else '--cases'}")
     if args.check is not None:
         if given or any((args.out, args.markdown, args.html, args.json, args.table)):
             parser.error("--check takes its options from the comparison, and writes nothing; leave the others out")

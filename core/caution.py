@@ -6,6 +6,7 @@
 Reads the figures of a comparison and the trials they were computed from; writes and prints nothing.
 """
 
+import contextlib
 import itertools
 import math
 import operator
@@ -35,17 +36,14 @@ def warnings(comparison: Figures, pair: Pair, group_of: list[int]) -> list[Figur
 
 
 def _grading_rules(c: Figures, pair: Pair) -> Iterator[Rule]:
-    (near, failed, gain), (other_near, other_failed, other_gain) = (
-        _near_misses(pair.cases, side) for side in pair.sides)
-    was, had = c["overall"]["difference"], c["overall"]["difference"] + other_gain - gain
-    if near + other_near and (10 * (near + other_near) >= failed + other_failed or (was > 0) != (had > 0)):
-        difference = number_text(had, "+")
+    near, failed, gains = zip(*(_near_misses(pair.cases, side) for side in pair.sides), strict=True)
+    was, had = c["overall"]["difference"], c["overall"]["difference"] + gains[1] - gains[0]
+    if any(near) and (10 * sum(near) >= sum(failed) or (was > 0) != (had > 0)):
         yield ("near_misses", "answers fail in nothing but capitals, blanks or punctuation: "
-               f"{near} of {failed} failures of the baseline, {other_near} of {other_failed} of the candidate; had "
-               f"these passed, the difference would be {difference}",
-               "if the grader should be less strict, make the case set again (convert.py cases --ignore-case for "
-               "capitals; any_of or matches for the rest), and compare the logs with --cases NEW.json --recorded-with "
-               "OLD.json")
+               f"{near[0]} of {failed[0]} failures of the baseline, {near[1]} of {failed[1]} of the candidate; had "
+               f"these passed, the difference would be {number_text(had, '+')}",
+               "if the grader should be less strict, make the case set again (convert.py cases --ignore-case), and "
+               "compare the logs with --cases NEW.json --recorded-with OLD.json")
 
 
 def _near_misses(cases: Sequence[ComparedCase], side: Side) -> tuple[int, int, Fraction]:
@@ -78,8 +76,7 @@ def _size_rules(c: Figures) -> Iterator[Rule]:
                f"record at least {FEW_CASES} cases")
     if unit == "case":
         yield ("no_sources", "no case names its source, so cases made from one message count as independent",
-               "name each case's source (cluster in a trial log: convert.py --cluster FIELD; source in a case set: "
-               "convert.py cases --source COLUMN)")
+               "name each case's source (convert.py --cluster FIELD, for a case set convert.py cases --source COLUMN)")
     if effect and effect > 2:
         yield ("large_design_effect", f"variants of one message rise and fall together, so these {cases} cases count "
                f"as about {max(1, round(cases / effect))}", "use the interval by source; add new messages, not more "
@@ -150,11 +147,8 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
         yield ("other_load", f"latency has no interval: {pair.other_load}",
                "record both sides in turns, on a machine that does nothing else")
     if _same_outputs(pair):
-        logs = [[log["sha256"] for log in side.logs] for side in pair.sides]
-        same = pair.task and logs[0] == logs[1] != []
-        yield ("cached_repeats", "both sides are the same recording" if same else
-               "both runs gave the same output under each seed, byte for byte: perhaps one recording given twice, a "
-               "prompt that did not change, or one cache",
+        yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one recording "
+               "given twice, a prompt that did not change, or one cache",
                "compare two recordings, of a prompt or model that did change, made without a cache")
     random = [temperature(manifest) for manifest in pair.manifests] or [True, True]  # trial logs do not say
     for name, side, varies in zip(SIDES, pair.sides, random, strict=True):
@@ -210,10 +204,9 @@ def _order_effect(side: Side, group_of: list[int]) -> tuple[Fraction, Number]:
     one seed. Cases without a time on every trial are left out; ISO 8601 texts in UTC sort as they stand.
     """
     def when(trial: Trial) -> tuple[float, str]:
-        try:
+        with contextlib.suppress(ValueError):
             return float(trial.at or ""), ""
-        except ValueError:
-            return math.inf, trial.at or ""
+        return math.inf, trial.at or ""
 
     rises, cases = dict.fromkeys(group_of, Fraction(0)), 0
     for group, case in zip(group_of, side.trials, strict=True):

@@ -59,10 +59,10 @@ def consistency(pair: Pair) -> Figures:
 def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> tuple[list[Figures], dict[str, bool] | None]:
     """Return, for each (tag, value), how many cases it has and which do not pass all trials of the candidate.
 
-    Second come all these cases, and whether that is certain: where a trial was scored below the top, and in run records,
-    where a trial without an answer is the model's failure; None where nothing must pass. pair is as it was read: a trial
-    without a score, or one that the baseline has and the candidate lacks, has not passed. Raises RunError where a slice
-    has no case.
+    Second come all these cases, and whether that is certain: where a trial was scored below the top, and in run
+    records, where a trial without an answer is the model's failure; None where nothing must pass. pair is as it was
+    read: a trial without a score, or one that the baseline has and the candidate lacks, has not passed. Raises RunError
+    where a slice has no case.
     """
     rules, certain, top = [], dict[str, bool](), pair.score_range[1]
     for tag, value in wanted:

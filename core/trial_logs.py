@@ -12,7 +12,6 @@ import contextlib
 import functools
 import hashlib
 import io
-import itertools
 import json
 import os
 import re
@@ -278,7 +277,8 @@ class Known:
 def _told_apart(*facts: Any) -> list[str]:
     """Return two facts from shortly before they differ, in ASCII where nobody could see the difference."""
     texts = [fact if isinstance(fact, str) else ", ".join(map("=".join, fact)) or "no tags" for fact in facts]
-    start = max(0, len(os.path.commonprefix(texts)) - 20)
+    differs = [one != other for one, other in zip(*texts, strict=False)]
+    start = max(0, [*differs, True].index(True) - 20)
     written = repr if len(set(map(_looks, texts))) > 1 else ascii
     return [("…" if start else "") + written(text[start:start + 40]) for text in texts]
 
@@ -373,8 +373,8 @@ class _Rows:
             *note_of("inputs_ignored", "cases were paired by their ids, whatever their inputs",
                      "--ignore-input" if self.how.ignore_input else "",
                      "see that the ids name the same cases: swapped ones pass unseen"),
-            *note_of("ids_as_text", "ids are numbers on one side and text on the other", listed(sorted(numbers & texts)),
-                     "they pair by their digits; see that they name the same cases"),
+            *note_of("ids_as_text", "ids are numbers on one side and text on the other",
+                     listed(sorted(numbers & texts)), "they pair by their digits; see that they name the same cases"),
             *note_of("look_alike_ids", "ids that differ in nothing that can be seen", listed(self._look_alikes()),
                      "write one case one way")]
 
@@ -403,8 +403,8 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
     for only_side, path in paths:
         rows.read(path, {config: side for side, config in configs.items() if only_side in (None, side)})
     if rows.broken and not how.skip_broken:
-        raise RunError(f"{': '.join(rows.broken[0])} (broken lines: {len(rows.broken)}); repair the file, leave them out "
-                       "with --skip-broken-lines, or make rows of JSON over several lines with convert.py table")
+        raise RunError(f"{': '.join(rows.broken[0])} (broken lines: {len(rows.broken)}); repair the file, leave them "
+                       "out with --skip-broken-lines, or make rows of JSON over several lines with convert.py table")
     fact, case_ids = rows.known.fact, set[str]().union(*rows.trials.values())
     cases = [ComparedCase(case_id, fact(case_id, "cluster"), fact(case_id, "tags") or (), fact(case_id, "input"))
              for case_id in sorted(case_ids)]

@@ -290,7 +290,8 @@ def _record_notes(runs: Sequence[_Run]) -> list[Note]:
         if run.manifest.get("cases_changed") or run.manifest.get("task_changed"):
             regraded.append(f"{name} (cases left out: {left_out})" if left_out else name)
         if settings.get("fields") == []:
-            unfilled += [f"{{{word}}} in the {name}" for word in harness.NAMED_FIELD.findall(str(settings.get("prompt")))]
+            words = harness.NAMED_FIELD.findall(str(settings.get("prompt")))
+            unfilled += [f"{{{word}}} ({name})" for word in words]
         if settings.get("seed_kept") is False:
             unseeded.append(name)
         extended += [f"{name} {count}" for count in run.side.description.get("extended", [])]
@@ -340,7 +341,8 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         return pair, []
     if policy == "refuse":
         gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
-        raise RunError(f"{gaps}: record them, or choose with --missing: drop leaves them out, zero counts them as 0")
+        raise RunError(f"{gaps}: record them, name cases alike on both sides (convert.py: --id), or choose with "
+                       "--missing: drop leaves them out, zero counts them as 0")
     if policy == "zero":  # a case that the baseline never ran says nothing of loss or gain
         low, high = pair.score_range
         if not low <= 0 <= high:
@@ -397,8 +399,7 @@ def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> Iterator[str]
     unscored = [f"{case.id} seed {trial.seed}: {trial.reason}"
                 for case, trials in zip(cases, side.trials, strict=True) for trial in trials if trial.score is None]
     if absent:
-        yield (f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)}), or names them otherwise "
-               "(convert.py: --id FIELD)")
+        yield f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)})"
     if unscored:
         yield f"{system} has no score in {len(unscored)} of its trials ({listed(unscored)})"
 

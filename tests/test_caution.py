@@ -197,16 +197,6 @@ class WarningsTest(unittest.TestCase):
         shared = self.changed(quiet_pair(), lambda name, i, t: t._replace(output=f"{i} {t.seed}"))
         self.assertEqual(self.codes(pair=shared), ["cached_repeats"])
         self.assertEqual(self.codes(pair=shared, temperatures=(None, 0)), ["cached_repeats"])
-        log = [{"name": "v1.jsonl", "sha256": "ab"}]
-        for logs, tasked, said in ((([], []), True, "perhaps one recording given twice, a prompt that did not change"),
-                                   ((log, log), True, "both sides are the same recording"),
-                                   ((log, log), False, "perhaps one recording"),  # two configs of one trial log
-                                   ((log, [{"name": "v1.jsonl", "sha256": "cd"}]), True, "perhaps one recording")):
-            sides = [part._replace(logs=own) for part, own in zip(shared.sides, logs)]
-            pair = shared._replace(baseline=sides[0], candidate=sides[1],
-                                   manifests=[{"task": {"name": "t"}, "settings": {}}] * 2 if tasked else [])
-            (warning,) = caution.warnings(quiet_comparison(), pair, list(range(12)))
-            self.assertIn(said, warning["message"])
         one_differs = self.changed(shared, lambda name, i, t: t._replace(output="1.0" if name == "A" else "1")
                                    if (i, t.seed) == (7, 2) else t)
         self.assertEqual(self.codes(pair=one_differs), [])

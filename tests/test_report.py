@@ -1015,7 +1015,7 @@ class CommandTest(unittest.TestCase):
         self.assertIn("it is read as well", err)
         with contextlib.redirect_stderr(io.StringIO()) as told, self.assertRaises(SystemExit):
             report.main([saved, "--recorded-with", cases])
-        self.assertIn("--recorded-with is for the logs of --runs", told.getvalue())
+        self.assertIn("--recorded-with goes with both", told.getvalue())
 
     def test_several_comparisons_make_one_sheet(self):
         other = self.save("other.json", read_json(self.comparison) | {

@@ -383,10 +383,6 @@ class RowsTest(LogTest):
         self.assertIn("has cluster '\\xe9' here and 'e\\u0301' at",
                       self.refused([line(cluster="e\u0301"), line(config="B", cluster="\u00e9")]))
 
-    def test_cases_that_are_all_of_one_side_say_how_cases_are_named(self):
-        with self.assertRaisesRegex(RunError, "record them, name cases alike on both sides"):
-            trials.apply_missing(self.read([line("a"), line("b", config="B")]), "refuse")
-
 
 class BytesTest(LogTest):
     plain = "".join(json.dumps(json.loads(text), ensure_ascii=False) + "\n" for i in range(3)
@@ -508,15 +504,8 @@ class MissingTest(LogTest):
         self.assertEqual(str(caught.exception), (
             "the baseline 'A' lacks 1 of 4 cases (c3); the candidate 'B' lacks 1 of 4 cases (c2); "
             "the candidate 'B' has no score in 1 of its trials (c1 seed 0: 429 slow down): record them, name cases "
-            "alike on both sides (convert.py: --id FIELD, for tables --case), or choose with --missing: drop leaves "
-            "them out, zero counts them as 0"))
-
-    def test_names_are_blamed_only_where_whole_cases_are_missing(self):
-        with self.assertRaises(RunError) as caught:
-            trials.apply_missing(self.read([line("c0"), line("c0", config="B", score=None, error="x")]), "refuse")
-        self.assertEqual(str(caught.exception), (
-            "the candidate 'B' has no score in 1 of its trials (c0 seed 0: x): record them, or choose with --missing: "
-            "drop leaves them out, zero counts them as 0"))
+            "alike on both sides (convert.py: --id), or choose with --missing: drop leaves them out, zero counts them "
+            "as 0"))
 
     def test_long_lists_are_counted(self):
         pair = self.read([line(f"c{i}", config=config) for i in range(9) for config in ("AB" if i == 0 else "A")])
@@ -755,14 +744,14 @@ class RecordsTest(unittest.TestCase):
         named = {"settings": {"prompt": "Sort {mesage}, {a} or {\"b\"}.", "fields": []}}
         self.assertEqual(notes(named, {"settings": {"prompt": "{x} {y}", "fields": ["x"]}})[1], {
             "unfilled_fields": "a prompt names what is no field of the input, so it was sent as it stands, as the "
-                               "system message: {mesage}, {a} in the baseline"})
+                               "system message: {mesage} (baseline), {a} (baseline)"})
         latex = {"settings": {"prompt": r"Write \boxed{answer} and \frac{1}{2}.", "fields": []}}
         self.assertEqual(notes(latex, {})[1], {})
         again = notes({"task_changed": "0" * 64}, {"cases_changed": "0" * 64, "cases_left_out": 2})[1]["graded_again"]
-        self.assertEqual(again.rpartition(": ")[2], "baseline and candidate (2 cases left out)")
+        self.assertEqual(again.partition(": ")[2], "baseline and candidate (cases left out: 2)")
         pair, told = notes({"extended": [3, 5]}, {"extended": [3]})
-        self.assertEqual(told["extended"], "trials were added to a finished run: the baseline was extended after 3 "
-                         "trials; the baseline was extended after 5 trials; the candidate was extended after 3 trials")
+        self.assertEqual(told["extended"], "runs were extended after so many trials a case: baseline 3, baseline 5, "
+                         "candidate 3")
         self.assertEqual(pair.baseline.description["extended"], [3, 5])
 
     def test_a_server_that_a_run_met_later_is_told(self):

@@ -341,8 +341,8 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         return pair, []
     if policy == "refuse":
         gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
-        raise RunError(f"{gaps}: record them, name cases alike on both sides (convert.py: --id), or choose with "
-                       "--missing: drop leaves them out, zero counts them as 0")
+        raise RunError(f"{gaps}: record them (or name cases alike: convert.py --id), or choose with --missing: drop "
+                       "leaves them out, zero counts them as 0")
     if policy == "zero":  # a case that the baseline never ran says nothing of loss or gain
         low, high = pair.score_range
         if not low <= 0 <= high:

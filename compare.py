@@ -31,7 +31,7 @@ import harness
 from core.decide import Figures
 from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
-from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, parse_options, words_of
+from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, flag, parse_options, words_of
 from views.words import Words, format_line, verdict_lines
 
 OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
@@ -163,7 +163,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = {name: value for name, value in vars(args).items() if name in DEFAULTS and value not in (None, False)}
     for name in OF_RUN_RECORDS if args.trials else OF_TRIAL_LOGS:
         if getattr(args, name) not in (None, False):
-            parser.error(f"--{name.replace('_', '-')} does not go with {'--trials' if args.trials else '--cases'}")
+            parser.error(f"{flag(name)} does not go with {'--trials' if args.trials else '--cases'}")
     if args.check is not None:
         if given or any((args.out, args.markdown, args.html, args.json, args.table)):
             parser.error("--check takes its options from the comparison, and writes nothing; leave the others out")

@@ -54,10 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     args = parser.parse_args(argv)
     sd, gap, margin = args.sd, args.gap, args.margin
-    if not (0 < sd <= 1e6 and sd / 1e3 <= gap <= 1e6 and (margin is None or sd / 1e3 <= margin <= 1e6)):
-        parser.error("--sd, --gap and --margin are above 0, and --gap and --margin at least a thousandth of --sd")
-    if not max(gap, margin or 0) <= args.width <= 1e9:
-        parser.error(f"--gap or --margin is beyond the width of the score range, {args.width:g}; --width W widens it")
+    given = [gap] if margin is None else [gap, margin]
+    if not (sd > 0 and all(sd / 1e3 <= value <= args.width <= 1e9 for value in given)):
+        parser.error("--sd is above 0, and --gap and --margin are from a thousandth of it to the width of the score "
+                     f"range, {args.width:g}; --width W widens it")
     limits = decide.Limits()
     rows = [(limits.sources, "any claim at all"),
             (intervals.required_pairs(sd, gap), f"a 95% interval that reaches {gap:g} to each side"),

@@ -89,9 +89,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     args = parser.parse_args(argv)
     several = len(args.comparison) > 1
-    if bool(args.runs) != bool(args.cases) or args.recorded_with is not None and not args.runs or args.runs and several:
-        parser.error("--runs and --cases go together, and with one comparison; --recorded-with goes with both; of trial "
-                     "logs compare.py --html shows the trials")
+    if args.runs and (several or not args.cases) or not args.runs and (args.cases or args.recorded_with is not None):
+        parser.error("--runs and --cases go together, and with one comparison; --recorded-with goes with both; of "
+                     "trial logs compare.py --html shows the trials")
     if args.pages and (len(args.pages) != len(args.comparison) or not several):
         parser.error("--pages takes one page for each of several comparisons")
     runs = [path for name in args.runs or () for path in harness.run_paths(name)]

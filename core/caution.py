@@ -169,10 +169,9 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
 
 
 def _same_outputs(pair: Pair) -> bool:
-    cases = zip(pair.baseline.trials, pair.candidate.trials, strict=True)
     return any(trial.output is not None for case in pair.baseline.trials for trial in case) and all(
         b and c and b.seed == c.seed is not None and b.output == c.output
-        for case in cases for b, c in itertools.zip_longest(*case))
+        for _, *sides in pair.rows for b, c in itertools.zip_longest(*sides))
 
 
 def _repeats_alike(side: Side) -> bool:

@@ -23,6 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "min_gain": "0", "margin": "0", "gate": None, "must_pass": [], "look": None, "among": None, "plan": None,
     "missing": "refuse", "seed": str(SEED), "score_range": ["0", "1"], "skip_broken_lines": False, "tags": [],
     "ignore_input": False}
+LOOKS = {f"{k}/{n}": (k, n) for n in range(2, 11) for k in range(1, n + 1)}
 CHOICES = {"gate": (None, *decide.GATES), "missing": ("refuse", "drop", "zero")}
 
 
@@ -68,7 +69,9 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     _require(re.fullmatch("[2-9]|[1-9][0-9]{1,5}", among or "2"),
              f"--among {among}: give the number of candidates, from 2 to 999999")
     _require(re.fullmatch("-?[0-9]{1,40}", seed), f"--seed {seed}: give a whole number")
-    limits = decide.Limits(gain, margin, gate, _look(words["look"]), among and int(among))
+    look = words["look"]
+    _require(look in (None, *LOOKS), f"--look {look}: give K/N, look K of N, N from 2 to 10")
+    limits = decide.Limits(gain, margin, gate, look and LOOKS[look], among and int(among))
     return Options(limits, plan, must_pass, words["missing"], int(seed), tuple(words["tags"]),
                    Reading((low, high), words["skip_broken_lines"], words["ignore_input"]), words)
 
@@ -81,13 +84,17 @@ def words_of(given: Mapping[str, Any]) -> str:
     """
     words = list[str]()
     for name, value in given.items():
-        option = "--tag" if name == "tags" else f"--{name.replace('_', '-')}"
         if value is True:
-            words.append(option)
+            words.append(flag(name))
         elif value != DEFAULTS[name]:
-            for texts in [[text] for text in value] if name in ("must_pass", "tags") else [value]:
-                words += [option, *([texts] if isinstance(texts, str) else texts)]
+            for text in value if name in ("must_pass", "tags") else [value]:
+                words += [flag(name), *([text] if isinstance(text, str) else text)]
     return shlex.join(words)
+
+
+def flag(name: str) -> str:
+    """Return how an option is named on the command line."""
+    return "--tag" if name == "tags" else f"--{name.replace('_', '-')}"
 
 
 def _require(holds: object, rule: str) -> None:
@@ -103,18 +110,11 @@ def _is_option(name: str, value: Any) -> bool:
     return of_kind and all(isinstance(text, str) for text in texts) and value in CHOICES.get(name, [value])
 
 
-def _look(text: str | None) -> tuple[int, int] | None:
-    match = re.fullmatch("([1-9]|10)/([2-9]|10)", text or "")
-    look = (int(match[1]), int(match[2])) if match else None
-    _require(text is None or look and look[0] <= look[1], f"--look {text}: give K/N, look K of N, N from 2 to 10")
-    return look
-
-
 def _score_units(name: str, text: str, low: Score, high: Score) -> Fraction:
     """Return a gain or loss in score units, read as scores are, at least 0 and below the width of the score range."""
     amount, width = as_fraction(Fraction(_number(name, text)), score_places(low, high)), high - low
-    _require(0 <= amount < width, f"--{name.replace('_', '-')} {text} is not from 0 to below the width of the score "
-                                  f"range, {float(width):g}: in score units 5% is {float(width) / 20:g}")
+    _require(0 <= amount < width, f"{flag(name)} {text} is not from 0 to below the width of the score range, "
+                                  f"{float(width):g}: in score units 5% is {float(width) / 20:g}")
     return amount
 
 
@@ -122,5 +122,5 @@ def _number(name: str, text: str) -> Score:
     try:
         return score_bound(text)
     except ValueError:
-        raise ValueError(f"--{name.replace('_', '-')} {text}: not a number up to 1e100; in score units, with a point: "
-                         "of scores from 0 to 1, 5% is 0.05") from None
+        raise ValueError(f"{flag(name)} {text}: not a number up to 1e100; in score units, with a point: of scores "
+                         "from 0 to 1, 5% is 0.05") from None

@@ -67,7 +67,7 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> tuple[list[Figur
     rules, certain, top = [], dict[str, bool](), pair.score_range[1]
     for tag, value in wanted:
         failed, count = [], 0
-        for case, before, after in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
+        for case, before, after in pair.rows:
             if (tag, value) in (*case.tags, ("source", case.source)):
                 count += 1
                 scores, trials = [trial.score for trial in after], max(len(before), len(after))
@@ -88,9 +88,8 @@ def unscored(as_read: Pair) -> dict[str, list[list[str | None]]]:
 
     A case that a side lacks counts as one trial, "missing".
     """
-    cases = zip(as_read.cases, as_read.baseline.trials, as_read.candidate.trials, strict=True)
     return {case.id: [[trial.reason for trial in trials if trial.score is None] if trials else ["missing"]
-                      for trials in sides] for case, *sides in cases}
+                      for trials in sides] for case, *sides in as_read.rows}
 
 
 def incomplete(as_read: Pair, reasons: dict[str, list[list[str | None]]]) -> Figures:

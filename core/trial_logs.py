@@ -24,7 +24,7 @@ from core.files import STRICT, RunError, decode, json_reason, parse_json, read_b
 from core.kinds import HEAD, describe
 from core.texts import unpacked
 from core.trials import (
-    LARGEST, MEASURES, SIDES, ComparedCase, Fields, Measures, Note, Pair, Score, ScoreRange, Side, Trial, amount,
+    LARGEST, MEASURES, SIDES, ComparedCase, Fields, Measures, Note, Pair, Score, ScoreRange, Side, Tags, Trial, amount,
     kept_text, listed, note_of, score_places, seed_note, seed_order, tag_pairs)
 from harness import SYSTEM_FIELDS
 
@@ -208,7 +208,7 @@ def _measure(value: Any, name: str) -> float | None:
     return measure
 
 
-def _tags(tags: object) -> tuple[tuple[str, str], ...] | None:
+def _tags(tags: object) -> Tags | None:
     """Return the (tag, value) pairs that a row states, sorted, each once; None where it says nothing of tags."""
     if tags is None:
         return None
@@ -220,7 +220,7 @@ def _tags(tags: object) -> tuple[tuple[str, str], ...] | None:
 
 
 @functools.lru_cache(maxsize=4096)  # the rows of a case repeat its tags
-def _tag_pairs(tags: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, str], ...]:
+def _tag_pairs(tags: tuple[tuple[str, Any], ...]) -> Tags:
     return tag_pairs((_text(tag, "tag"), _text(value, "tag value"))
                      for tag, values in tags for value in (values if isinstance(values, list) else [values]))
 

@@ -59,12 +59,18 @@ class Trial(NamedTuple):
     absent: bool = False  # it stands for one that was never recorded
 
 
+Tags = tuple[tuple[str, str], ...]  # sorted (tag, value) pairs
+
+
 class ComparedCase(NamedTuple):
     id: str
     source: str | None
-    tags: tuple[tuple[str, str], ...]  # sorted (tag, value) pairs; the source is none of them
+    tags: Tags  # the source is none of them
     input: object = None  # of a trial log as kept_text() keeps it
     expected: object = None  # of a case set
+
+
+CaseTrials = tuple[ComparedCase, list[Trial], list[Trial]]  # a case with its trials of the baseline and the candidate
 
 
 class Side(NamedTuple):
@@ -86,6 +92,10 @@ class Pair(NamedTuple):
     @property
     def sides(self) -> tuple[Side, Side]:
         return self.baseline, self.candidate
+
+    @property
+    def rows(self) -> Iterator[CaseTrials]:
+        return zip(self.cases, self.baseline.trials, self.candidate.trials, strict=True)
 
     @property
     def task(self) -> dict[str, str] | None:
@@ -155,7 +165,7 @@ def seed_order(seed: int | str | None) -> tuple[bool, Any]:
     return not isinstance(seed, int), "" if seed is None else seed
 
 
-def tag_pairs(tags: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+def tag_pairs(tags: Iterable[tuple[str, str]]) -> Tags:
     """Return the (tag, value) pairs of a case sorted, each once, without blanks at their ends; a blank one is none.
 
     >>> tag_pairs([("lang", "en "), ("kind", ""), ("area", "tax"), ("lang", "en")])
@@ -347,17 +357,16 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         low, high = pair.score_range
         if not low <= 0 <= high:
             raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
-        scored = _filled_sides(pair, (0, 0), [min(1, len(trials)) for trials in pair.baseline.trials])
+        rows = [(case, _filled(before, 0), _filled(after, 0, min(1, len(before)))) for case, before, after in pair.rows]
     else:
-        scored = [[[trial for trial in trials if trial.score is not None] for trials in side.trials]
-                  for side in pair.sides]
-    kept = _with_trials(pair, scored)
+        rows = [(case, _scored(before), _scored(after)) for case, before, after in pair.rows]
+    kept = _with_rows(pair, rows)
     if not kept.cases:
         raise RunError(f"{gaps}: no case has a score on both sides; record both on the same cases")
     return kept, [{"case_id": case.id, "side": name,
-                   "reason": listed(dict.fromkeys(trial.reason for trial in side.trials[i])) or "no trial"}
-                  for i, case in enumerate(pair.cases)
-                  for name, side, trials in zip(SIDES, pair.sides, scored, strict=True) if not trials[i]]
+                   "reason": listed(dict.fromkeys(trial.reason for trial in trials)) or "no trial"}
+                  for (case, *both), (_, *left) in zip(pair.rows, rows, strict=True)
+                  for name, trials, some_left in zip(SIDES, both, left, strict=True) if not some_left]
 
 
 def filled(pair: Pair, for_candidate: bool) -> Pair:
@@ -367,29 +376,27 @@ def filled(pair: Pair, for_candidate: bool) -> Pair:
     candidate lacks. A case that the baseline lacks is left out.
     """
     low, high = pair.score_range
-    scores = (low, high) if for_candidate else (high, low)
-    return _with_trials(pair, _filled_sides(pair, scores, [len(trials) for trials in pair.baseline.trials]))
+    first, second = (low, high) if for_candidate else (high, low)
+    return _with_rows(pair, [(case, _filled(before, first), _filled(after, second, len(before)))
+                             for case, before, after in pair.rows])
 
 
-def _filled_sides(pair: Pair, scores: Sequence[Score], least: Sequence[int]) -> list[list[list[Trial]]]:
-    """Return the trials of each side and case, with the side's score where they have none.
-
-    Where a case has fewer than the least, trials with that score are added.
-    """
-    filled = []
-    for side, score in zip(pair.sides, scores, strict=True):
-        filled.append([[trial._replace(score=score) if trial.score is None else trial for trial in trials]
-                       + [Trial(None, score, absent=True)] * (count - len(trials))
-                       for trials, count in zip(side.trials, least, strict=True)])
-    return filled
+def _scored(trials: Sequence[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.score is not None]
 
 
-def _with_trials(pair: Pair, trials: Sequence[Sequence[list[Trial]]]) -> Pair:
-    """Return a Pair with these trials, by side and case, of the cases that have some on both sides."""
-    both = [i for i, sides in enumerate(zip(*trials, strict=True)) if all(sides)]
-    baseline, candidate = (side._replace(trials=[of_side[i] for i in both])
-                           for side, of_side in zip(pair.sides, trials, strict=True))
-    return pair._replace(cases=[pair.cases[i] for i in both], baseline=baseline, candidate=candidate)
+def _filled(trials: Sequence[Trial], score: Score, least: int = 0) -> list[Trial]:
+    """Return the trials of a case on one side, at least so many, with this score where there is none."""
+    found = [trial._replace(score=score) if trial.score is None else trial for trial in trials]
+    return found + [Trial(None, score, absent=True)] * (least - len(found))
+
+
+def _with_rows(pair: Pair, rows: Sequence[CaseTrials]) -> Pair:
+    """Return a Pair of those of these rows that have trials on both sides."""
+    kept = [(case, before, after) for case, before, after in rows if before and after]
+    return pair._replace(cases=[case for case, _, _ in kept],
+                         baseline=pair.baseline._replace(trials=[before for _, before, _ in kept]),
+                         candidate=pair.candidate._replace(trials=[after for _, _, after in kept]))
 
 
 def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> Iterator[str]:
@@ -409,8 +416,7 @@ def uneven_trials(pair: Pair) -> list[Fields]:
 
     Empty where every case has the same number of trials on both sides.
     """
-    counts = [(case.id, len(before), len(after)) for case, before, after
-              in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True)]
+    counts = [(case.id, len(before), len(after)) for case, before, after in pair.rows]
     [(common, _)] = Counter(count for _, *both in counts for count in both).most_common(1)
     return [{"case_id": case_id, "baseline": before, "candidate": after}
             for case_id, before, after in counts if not before == after == common]
@@ -418,7 +424,7 @@ def uneven_trials(pair: Pair) -> list[Fields]:
 
 def unpaired_reason(pair: Pair) -> str | None:
     """Return why trials do not pair, by the first case whose sides have other seeds; None where they pair, in order."""
-    for case, *sides in zip(pair.cases, pair.baseline.trials, pair.candidate.trials, strict=True):
+    for case, *sides in pair.rows:
         if any(trial.absent for trials in sides for trial in trials):
             return f"case {case.id!r:.60} is on one side only"
         left, right = ([trial.seed for trial in trials] for trials in sides)

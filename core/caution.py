@@ -17,21 +17,20 @@ from fractions import Fraction
 from core.chance import alike, grouped
 from core.decide import FEW_CASES, MIN_GROUPS, Figures, number_text, whole_numbers
 from core.intervals import Number, flip_p_value
-from core.trials import SIDES, ComparedCase, Pair, Side, Trial, listed
+from core.trials import SIDES, ComparedCase, Pair, Side, Trial, listed, source_groups
 from harness import near_miss, temperature
 
 Rule = tuple[str, str, str]    # code, message, advice
 ALIKE = 0.95                   # of the cases with the same output, and two trials are nearly one
 
 
-def warnings(comparison: Figures, pair: Pair, group_of: list[int]) -> list[Figures]:
+def warnings(comparison: Figures, pair: Pair) -> list[Figures]:
     """Return [{"code", "message", "advice"}, ...]: whatever could mislead a reader, the readers' own notes last.
 
     comparison holds all other keys of comparison.json. pair is after the missing policy: each score is a number.
-    group_of holds the source group of each case.
     """
     rules = itertools.chain(_grading_rules(comparison, pair), _size_rules(comparison), _interval_rules(comparison),
-                            _missing_rules(comparison), _trial_rules(comparison, pair, group_of))
+                            _missing_rules(comparison), _trial_rules(comparison, pair))
     return [dict(zip(("code", "message", "advice"), rule, strict=True)) for rule in rules] + pair.notes
 
 
@@ -139,7 +138,7 @@ def _missing_rules(c: Figures) -> Iterator[Rule]:
                "record the missing trials; each case weighs the same, and one with fewer is noisier")
 
 
-def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
+def _trial_rules(c: Figures, pair: Pair) -> Iterator[Rule]:
     if any(max(map(len, side.trials)) == 1 for side in pair.sides):
         yield ("one_trial", "there is one trial a case, so a real change and a lucky draw look alike",
                "record 3 trials a case or more")
@@ -161,7 +160,7 @@ def _trial_rules(c: Figures, pair: Pair, group_of: list[int]) -> Iterator[Rule]:
             yield ("trials_alike", f"trials of the {name} give the same output in nearly every case (numbers "
                    f"{numbers}), so its {sum(map(len, groups))} trials count as {len(groups)}",
                    "record with other seeds, or with bench.py --seeds per-case")
-        rise, p_value = _order_effect(side, group_of)
+        rise, p_value = _order_effect(side, source_groups(pair))
         if p_value < 0.01:
             yield ("order_effect", f"from the earlier to the later trials of the same cases the {name}'s score changes "
                    f"by {number_text(rise)} (p = {number_text(p_value)})",

@@ -267,7 +267,7 @@ def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Figures:
         "uneven_trials": uneven, "options": dict(options.given),
         "must_pass": data.must_pass or None, "decision": decided(data), "measures": measure_figures(data),
     }
-    comparison["warnings"] = caution.warnings(comparison, pair, diffs.group_of)
+    comparison["warnings"] = caution.warnings(comparison, pair)
     return dict(rounded(comparison, places=trials.shown_places(*pair.score_range)))
 
 

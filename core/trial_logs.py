@@ -184,9 +184,8 @@ def _in_range(value: int | float, low: Score, high: Score) -> Score:
     """Return a score read to nine digits of its range; raise RunError where it lies outside."""
     places = score_places(low, high)
     rounded = round(_exact(value), places)
-    score = next((end for end in (low, high) if rounded == round(end, places)), None)  # it may have more digits
-    if score is None:
-        score = _as_score(as_fraction(rounded, places))
+    ends = {round(end, places): end for end in (low, high)}  # an end may have more digits
+    score = ends.get(rounded, _as_score(as_fraction(rounded, places)))
     if not low <= score <= high:
         raise RunError(f"score {value!r:.60} is outside [{low}, {high}]; correct the line, or say what a score can be "
                        "with --score-range LOW HIGH")

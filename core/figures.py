@@ -49,8 +49,7 @@ def differences(scores: Sequence[Scores], group_of: list[int]) -> Differences:
     The share of a case is the mean score of its trials, however many they are.
     """
     share = functools.cache(lambda scores: Fraction(sum(scores)) / len(scores))  # of thousands most score alike
-    shares = [[share(tuple(case)) for case in side] for side in scores]
-    both, unit = decide.whole_numbers(itertools.chain(*shares))
+    both, unit = decide.whole_numbers(share(tuple(case)) for side in scores for case in side)
     return Differences(both[:len(group_of)], both[len(group_of):], unit, group_of, max(group_of) + 1)
 
 
@@ -212,8 +211,7 @@ def measure_figures(data: Data) -> Figures:
 
 def _means(side: Side, name: str) -> dict[int, float]:
     """Return the mean of a measure over the trials of each case that have it, by the number of the case."""
-    measured = ([getattr(trial.measures, name) for trial in case] for case in side.trials)
-    known = ([value for value in values if value is not None] for values in measured)
+    known = ([value for trial in case if (value := getattr(trial.measures, name)) is not None] for case in side.trials)
     return {i: fmean(values) for i, values in enumerate(known) if values}
 
 
@@ -244,8 +242,7 @@ def compare_pair(as_read: Pair, options: Options = DEFAULT_OPTIONS) -> Figures:
     data = Data(as_read, options)
     pair, diffs = data.pair, data.differences
     # One generator serves them all, in this order: the published figures depend on it.
-    drawn = max(sum(map(len, side)) for side in data.scores) <= MOST_DRAWN
-    stream = IndexStream(options.seed) if drawn else None
+    stream = IndexStream(options.seed) if max(sum(map(len, side)) for side in data.scores) <= MOST_DRAWN else None
     overall = overall_figures(data, stream)
     slices, adjusted_method, compared = slice_figures(data, stream)
     uneven = trials.uneven_trials(pair)

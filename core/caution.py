@@ -39,7 +39,7 @@ def _grading_rules(c: Figures, pair: Pair) -> Iterator[Rule]:
         yield ("near_misses", "answers fail in nothing but capitals, blanks or punctuation: "
                f"{near[0]} of {failed[0]} failures of the baseline, {near[1]} of {failed[1]} of the candidate; had "
                f"these passed, the difference would be {number_text(had, '+')}",
-               "if the grader should be less strict, make the case set again (convert.py cases --ignore-case), and "
+               "if the grader should be less strict, make the case set again (convert.py cases --ignore-case); "
                "compare the logs with --cases NEW.json --recorded-with OLD.json")
 
 

@@ -84,7 +84,7 @@ def must_pass(pair: Pair, wanted: Sequence[tuple[str, str]]) -> tuple[list[Figur
 
 
 def unscored(as_read: Pair) -> dict[str, list[list[str | None]]]:
-    """Return why trials of each case have no score, on both sides, before any missing policy.
+    """Return why trials of each case have no score, of baseline and candidate, before any missing policy.
 
     A case that a side lacks counts as one trial, "missing".
     """

@@ -35,9 +35,9 @@ COMMON_DENOMINATOR, LEAST_PLACES = 2520, 7
 REASON_LENGTH = 60  # characters: reasons are counted by their text, and no stack trace comes twice
 
 # What else to do where rows of a case state other facts.
-OTHERWISE = dict.fromkeys(INPUTS, " (--ignore-input pairs by task_id alone where inputs differ on purpose, as with the "
-                          "prompt in them, and then swapped ids pass unseen)") | {
-    "tags": " (convert.py: convert all logs of both sides in one command, or choose --tag FIELD)"}
+OTHERWISE = {"tags": "; with convert.py convert all logs of both sides in one command, or choose --tag FIELD",
+             **dict.fromkeys(INPUTS, "; --ignore-input pairs by task_id alone, where inputs differ on purpose, and "
+                             "then swapped ids pass unseen")}
 
 
 class RowTwice(RunError):

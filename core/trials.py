@@ -288,6 +288,10 @@ def _recording(manifest: Fields) -> Fields:
     return {key: value for key, value in stated.items() if value}
 
 
+def _both(names: Sequence[Sequence[str]]) -> str:
+    return " and ".join(listed(of_side) or "none" for of_side in names)
+
+
 def _record_notes(runs: Sequence[_Run]) -> list[Note]:
     """Return notes on the two recordings: graded or extended later, odd prompts, other servers, models, seeds."""
     servers, served = [run.servers for run in runs], [run.served for run in runs]
@@ -304,22 +308,21 @@ def _record_notes(runs: Sequence[_Run]) -> list[Note]:
             unfilled += [f"{{{word}}} ({name})" for word in words]
         if settings.get("seed_kept") is False:
             unseeded.append(name)
-        extended += [f"{name} {count}" for count in run.side.description.get("extended", [])]
+        extended += [f"the {name} was extended after {count} trial{'s' if count > 1 else ''}"
+                     for count in run.side.description.get("extended", [])]
     return [
         *note_of("graded_again", "answers were graded with another case set or task than they were recorded with",
                  " and ".join(regraded), "see that no correction was chosen by its result"),
         *note_of("unfilled_fields", "a prompt names what is no field of the input, so it was sent as it stands, as the "
                  "system message", listed(unfilled), "if a field was meant, correct the prompt and record again"),
-        *note_of("other_servers", "the two runs had other servers",
-                 " and ".join(listed(names) or "none" for names in servers) if servers[0] != servers[1] else "",
+        *note_of("other_servers", "the two runs had other servers", _both(servers) if servers[0] != servers[1] else "",
                  "record both with one server: other versions and processors give other answers to the same seed"),
         *note_of("seeds_in_name_only", "trials share their seed in name only: the server promises nothing for it, or "
                  "was sent none", " and ".join(unseeded), "take pairs of trials as independent"),
-        *note_of("extended", "runs were extended after so many trials a case", listed(extended),
+        *note_of("extended", "trials were added to a finished run", "; ".join(extended),
                  "where the first result was looked at, say so beside this one: it is a second look"),
         *note_of("other_models_served", "by the server's own word several models or fingerprints answered for one",
-                 " and ".join(listed(names) or "none" for names in served) if mixed else "",
-                 "record both again: what answers changed under way, or between the two")]
+                 _both(served) if mixed else "", "record both again: what answers changed, under way or in between")]
 
 
 def _other_load(runs: Sequence[_Run]) -> str | None:
@@ -351,8 +354,8 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         return pair, []
     if policy == "refuse":
         gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
-        raise RunError(f"{gaps}: record them (or name cases alike: convert.py --id), or choose with --missing: drop "
-                       "leaves them out, zero counts them as 0")
+        raise RunError(f"{gaps}: record them (or name cases alike: --id of convert.py), or choose with --missing: "
+                       "drop leaves them out, zero counts them as 0")
     if policy == "zero":  # a case that the baseline never ran says nothing of loss or gain
         low, high = pair.score_range
         if not low <= 0 <= high:
@@ -485,9 +488,8 @@ def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str]
             values.setdefault(tag, {}).setdefault(i, []).append(value)
     for tag in chosen:
         if tag not in values:
-            names = listed(sorted(values), 20)
-            advice = f"choose with --tag one of: {names}" if names else "leave --tag out: there is none"
-            raise RunError(f"no case has a tag {tag!r:.60}; {advice}")
+            raise RunError(f"no case has a tag {tag!r:.60}; choose with --tag one of: "
+                           f"{listed(sorted(values), 20) or 'none'}")
     kept = chosen or [tag for tag in values if repeats(values[tag].values())]
     others = "" if chosen else listed(sorted(values.keys() - set(kept)), 20)
     note = note_of("tags_set_aside", f"tags of over {MOST_VALUES} values, or of values that hardly repeat, make no "

@@ -304,7 +304,7 @@ class RowsTest(LogTest):
         rows = [line(input_sha256="a", input="x y"), line(config="B", input_sha256="b", input="x z")]
         self.assertIn("has input 'x z' here and 'x y' at", self.refused(rows))  # what a person can read comes first
         rows = [line(input_sha256="a"), line(config="B", input_sha256="b")]
-        self.assertIn("--ignore-input pairs by task_id alone where inputs differ on purpose", self.refused(rows))
+        self.assertIn("--ignore-input pairs by task_id alone, where inputs differ on purpose", self.refused(rows))
         self.read(rows, ignore_input=True)
         for more in ({"cluster": "t"}, {"tags": {"k": "y"}}):
             rows = [line(cluster="s", tags={"k": "x"}, input="x"), line(config="B", input="y", **more)]
@@ -504,7 +504,7 @@ class MissingTest(LogTest):
         self.assertEqual(str(caught.exception), (
             "the baseline 'A' lacks 1 of 4 cases (c3); the candidate 'B' lacks 1 of 4 cases (c2); "
             "the candidate 'B' has no score in 1 of its trials (c1 seed 0: 429 slow down): record them (or name "
-            "cases alike: convert.py --id), or choose with --missing: drop leaves them out, zero counts them as 0"))
+            "cases alike: --id of convert.py), or choose with --missing: drop leaves them out, zero counts them as 0"))
 
     def test_long_lists_are_counted(self):
         pair = self.read([line(f"c{i}", config=config) for i in range(9) for config in ("AB" if i == 0 else "A")])
@@ -749,8 +749,8 @@ class RecordsTest(unittest.TestCase):
         again = notes({"task_changed": "0" * 64}, {"cases_changed": "0" * 64, "cases_left_out": 2})[1]["graded_again"]
         self.assertEqual(again.partition(": ")[2], "baseline and candidate (cases left out: 2)")
         pair, told = notes({"extended": [3, 5]}, {"extended": [3]})
-        self.assertEqual(told["extended"], "runs were extended after so many trials a case: baseline 3, baseline 5, "
-                         "candidate 3")
+        self.assertEqual(told["extended"], "trials were added to a finished run: the baseline was extended after 3 "
+                         "trials; the baseline was extended after 5 trials; the candidate was extended after 3 trials")
         self.assertEqual(pair.baseline.description["extended"], [3, 5])
 
     def test_a_server_that_a_run_met_later_is_told(self):

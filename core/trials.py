@@ -250,8 +250,8 @@ def _run(record: Fields, manifest: Fields, name: str, case_set: harness.CaseSet)
     side = Side(description, trials, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
     token_s = total_ns / total_tokens / 1e9 if total_tokens else None
     named = {(_host(server["host"]), server["version"]) for server in description.get("servers", [])}
-    unnamed = hosts - {"", *(host for host, _ in named)}
-    servers = sorted([*unnamed, *(f"{host} {version}".strip() for host, version in named)])
+    met_later = {(host, "") for host in hosts - {"", *dict(named)}}
+    servers = sorted(f"{host} {version}".strip() for host, version in named | met_later)
     return _Run(manifest, side, token_s, sorted(served - {""}), servers)
 
 
@@ -349,7 +349,7 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     is listed, {"case_id", "side", "reason"}.
     Raises RunError where no case is left, and where 0 is no score.
     """
-    gaps = "; ".join(gap for name, side in zip(SIDES, pair.sides, strict=True) for gap in _gaps(pair.cases, name, side))
+    gaps = "; ".join(_gaps(pair))
     if not gaps:
         return pair, []
     if policy == "refuse":
@@ -402,16 +402,18 @@ def _with_rows(pair: Pair, rows: Sequence[CaseTrials]) -> Pair:
                          candidate=pair.candidate._replace(trials=[after for _, _, after in kept]))
 
 
-def _gaps(cases: Sequence[ComparedCase], name: str, side: Side) -> Iterator[str]:
-    """Yield what a side lacks, in words: cases without a trial, trials without a score."""
-    system = f"the {name} {side.description['name']!r:.60}"
-    absent = [case.id for case, trials in zip(cases, side.trials, strict=True) if not trials]
-    unscored = [f"{case.id} seed {trial.seed}: {trial.reason}"
-                for case, trials in zip(cases, side.trials, strict=True) for trial in trials if trial.score is None]
-    if absent:
-        yield f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)})"
-    if unscored:
-        yield f"{system} has no score in {len(unscored)} of its trials ({listed(unscored)})"
+def _gaps(pair: Pair) -> Iterator[str]:
+    """Yield what the sides lack, in words: cases without a trial, trials without a score."""
+    for name, side in zip(SIDES, pair.sides, strict=True):
+        cases = list(zip(pair.cases, side.trials, strict=True))
+        absent = [case.id for case, trials in cases if not trials]
+        unscored = [f"{case.id} seed {trial.seed}: {trial.reason}"
+                    for case, trials in cases for trial in trials if trial.score is None]
+        system = f"the {name} {side.description['name']!r:.60}"
+        if absent:
+            yield f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)})"
+        if unscored:
+            yield f"{system} has no score in {len(unscored)} of its trials ({listed(unscored)})"
 
 
 def uneven_trials(pair: Pair) -> list[Fields]:

@@ -438,7 +438,7 @@ class BytesTest(LogTest):
         for cut in (4, 12):
             self.assertIn(":6: ", self.refused(data[:-cut]))
             self.assertEqual(len(self.read(data[:-cut], skip_broken=True).cases), 3)
-        self.assertIn("is not utf-16; save the file as UTF-8", self.refused(data[:-3]))
+        self.assertIn("is not utf-16-le; save the file as UTF-8", self.refused(data[:-3]))
 
     def test_packed_logs_and_lists_of_rows_read_alike(self):
         expected = self.read(self.plain.encode())

@@ -354,8 +354,7 @@ class WordsTest(unittest.TestCase):
         _, tables = self.blocks(sample(), "questions")
         these, new, each = tables["questions"].rows
         self.assertEqual(texts(these), ["On these very cases", "+0.0123 to +0.4639", "0.125"])
-        self.assertEqual(these.note, "21 pairs of trials counted, 7 with a difference; exact, 128 sign patterns; do "
-                         "trials of different cases move together? one seed for all cases: cannot be checked")
+        self.assertEqual(these.note, "21 pairs of trials counted, 7 with a difference; exact, 128 sign patterns")
         self.assertEqual(texts(new), ["On new messages like these", "-0.0952 to +0.4286", "0.25"])
         self.assertEqual(texts(each), ["Sources, lowest to highest", "-0.3333 to +0.6667", ""])
         self.assertEqual((new.decides, each.dots), (True, [-0.3333, 0.0, 0.0, 0.3333, 0.3333, 0.6667]))
@@ -364,12 +363,15 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(texts(tables["sources"].rows[0])[1:], ["1", "1.0000", "0.6667", "-0.3333"])
 
     def test_shared_luck_is_said_once(self):
-        for luck, reason, said in ((None, None, ""), ("moved together", "moved together", "; moved together"),
-                                   ("one seed", None, "; do trials of different cases move together? one seed")):
+        for luck, p_value, said in ((None, 0.5, ("p = 0.5.", "")), ("one seed", 0.5, ("p = 0.5 (one seed).", "")),
+                                    ("moved together", None, ("", "; moved together"))):
             comparison = sample() | {"shared_luck": {"reason": luck}}
-            comparison["overall"]["these_cases"] |= {"reason": reason, "interval_reason": reason}
+            reason = None if p_value else luck
+            comparison["overall"]["these_cases"] |= {"p_value": p_value, "reason": reason, "interval_reason": reason}
+            lead = " ".join(Words(comparison).lead())
             note = self.blocks(comparison, "questions")[1]["questions"].rows[0].note
-            self.assertEqual(note.partition("exact, 128 sign patterns")[2], said)
+            self.assertIn(said[0], lead)
+            self.assertEqual((note.partition("exact, 128 sign patterns")[2], "moved" in lead), (said[1], False))
 
     def test_trials_that_do_not_pair_are_not_counted_as_pairs(self):
         comparison = sample() | {"shared_luck": None}
@@ -1130,7 +1132,8 @@ told v1 against told v2: 7 cases of inbox, 6 sources, 3 trials a case.
 UNDECIDED
   The baseline scores 0.5714, the candidate 0.8095: a difference of +0.2381.
   On these very cases: 1 worse, 3 better; sampling alone would bring a
-  difference as large with p = 0.125.
+  difference as large with p = 0.125 (one seed for all cases: cannot be
+  checked).
   No claim can be made: it is wide.
   About 21 sources would decide a difference of this size; 6 took part.
   Declared: language=es must pass.
@@ -1151,8 +1154,7 @@ On these very cases         +0.0123 to +0.4639  0.125          +----o---]
 On new messages like these  -0.0952 to +0.4286   0.25        [-+----o---]
 Sources, lowest to highest  -0.3333 to +0.6667           o     2:     2     o
   On these very cases: 21 pairs of trials counted, 7 with a difference; exact,
-  128 sign patterns; do trials of different cases move together? one seed for
-  all cases: cannot be checked.
+  128 sign patterns.
   On new messages like these: This decides: 6 sources; 95% interval; exact, 64
   sign patterns.
   p: how often a difference at least as large would come up if nothing had

@@ -402,9 +402,10 @@ class Words:
         decision, overall, unit = self.decision, self.overall, self.unit
         yield (f"The baseline scores {self.plain(overall['baseline'])}, the candidate "
                f"{self.plain(overall['candidate'])}: a difference of {self.signed(self.difference)}.")
+        luck = self.all["shared_luck"]["reason"]
         if (p_value := overall["these_cases"]["p_value"]) is not None:
             yield (f"On these very cases: {overall['worse']} worse, {overall['better']} better; sampling alone would "
-                   f"bring a difference as large with p = {digits(p_value)}.")
+                   f"bring a difference as large with p = {digits(p_value)}{f' ({luck})' if luck else ''}.")
         lies = f"All of the {self.level} interval by {unit}, {self.span(self.interval)}, lies"
         gain = f"the gain worth shipping, {self.signed(self.gain)}" if self.gain else "zero"
         loss = f"the loss that is tolerated, {self.signed(-self.margin)}" if self.margin else "zero"
@@ -475,11 +476,9 @@ class Words:
                 yield f"Incomplete trials of the {side}: {incomplete['trials']} ({reasons})."
 
     def on_these_cases(self) -> TableRow:
-        these, luck = self.overall["these_cases"], self.all["shared_luck"]["reason"]
+        these = self.overall["these_cases"]
         notes = [these["pairs"] and f"{count_of(these['pairs'], 'pair')} of trials counted, {these['disagree']} with a "
                  "difference", these["method"], these["reason"], these["interval_reason"]]
-        if luck and luck != these["reason"]:  # else it is said
-            notes.append(f"do trials of different cases move together? {luck}")
         return TableRow({"Question": "On these very cases", "#interval": self.span(these["interval_95"]),
                          "#p": digits(these["p_value"])},
                         joined(*dict.fromkeys(notes)), self.difference, these["interval_95"])

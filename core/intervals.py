@@ -23,7 +23,7 @@ are in score units.
 Only sampled_interval, whose figures are published, draws anything. All else is the distribution that such draws come
 from, found in one of two ways. Where that is little work it is counted: in how many of all draws does the sum come out
 at most so large? These are whole numbers, and a probability that equals a limit is seen to equal it. Else it is
-inverted, in floats (`_Nodes` says what that is), and interval ends lie within 1e-4 of the score range of the true ones.
+inverted, in floats (`InvertedSum` says how), and interval ends lie within 1e-4 of the score range of the true ones.
 """
 
 import cmath
@@ -33,7 +33,7 @@ import math
 import random
 import sys
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
@@ -44,12 +44,11 @@ RESAMPLES = 2000
 SEED = 20261020
 
 # Up to where distributions are counted: some tenths of a second where inverting takes seconds, else hundredths.
-HALVED_SUMS = 8192           # of a half: it has no more of 11 draws from 11 groups, or of the subsets of 26 groups
-HALVED_DRAWS, HALVED_GROUPS = 11, 26
+HALVED_DRAWS, HALVED_GROUPS = 11, 26            # a half has no more than 8,192 sums
 MORE_GROUPS, FEW_SUMS_OF_HALF = 200, 2048       # groups that are tried as well, and the sums that their halves may have
 COUNTED_SOURCES = 40         # of other sizes
 COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many sources of other sizes, and for the rest
-COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for sign flips: groups, or groups times places of their sums
+COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for ends of sign flips: groups, or groups times places of their sums
 ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many are rounded to so many steps
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point
 
@@ -199,7 +198,7 @@ class _Solved(NamedTuple):
     kinds: _Kinds
     share: Callable[[Fraction, int], Number]          # of t, and how many times as rough as in the end it may be
     exact: bool = False
-    grid: tuple[Fraction, Fraction] | None = None     # a first value and a step, where all means lie; else SOLVED_STEPS
+    step: Fraction | None = None                      # all means are multiples of it; else SOLVED_STEPS
 
     def quantile(self, wanted: Fraction) -> Fraction:
         """Return the smallest mean t with P(mean <= t) >= wanted.
@@ -207,26 +206,26 @@ class _Solved(NamedTuple):
         Rough shares come first. An end that stays where it is when the next finer shares are asked is taken.
         """
         def share_at(coarse: int, p: int) -> Number:
-            return self.share(base + p * step, coarse)
+            return self.share(p * step, coarse)
 
         means = [Fraction(total, size) for size, total in self.kinds]
         least, most = min(means), max(means)
         if least == most:
             return least
-        base, step = self.grid or (Fraction(0), Fraction(2) ** math.floor(math.log2((most - least) / SOLVED_STEPS)))
-        limits = math.floor((least - base) / step) - 1, math.ceil((most - base) / step)
+        step = self.step or Fraction(2) ** math.floor(math.log2((most - least) / SOLVED_STEPS))
+        limits = math.floor(least / step) - 1, math.ceil(most / step)
         cases = _cases(self.kinds)
         middle = sum(total * count for (_, total), count in self.kinds.items()) / cases
         spread = math.hypot(*(math.sqrt(count) * (total - size * middle)
                               for (size, total), count in self.kinds.items())) / (cases * float(step))
-        guess = (middle - float(base)) / float(step) + spread * _normal_quantile(wanted)
+        guess = middle / float(step) + spread * _normal_quantile(wanted)
         last: int | None = None
-        for coarse in (1,) if self.grid else ROUGHLY:
+        for coarse in (1,) if self.step else ROUGHLY:
             end = _first(functools.partial(share_at, coarse), wanted, limits, guess, spread)
             if last is not None and abs(end - last) <= 2:
                 break
             guess = last = end
-        return base + step * end
+        return step * end
 
 
 # === Counting =========================================================================================================
@@ -245,23 +244,29 @@ def _wide(kinds: _Kinds) -> int:
     return 2 * sum(kinds.values()) * max(abs(total) for _, total in kinds) + 1
 
 
-def _combined(ways: _Ways, draw: _Ways) -> _Ways:
-    """Return in how many ways sums come out when another draw is added to them.
+def _counted(draws: Sequence[_Ways], additions: float = math.inf, sums: float = math.inf) -> _Ways:
+    """Return in how many ways draws add up to each sum; {} where that takes more additions, or there are more sums.
 
-    >>> dict(_combined({100: 1, 105: 1}, {100: 1, 105: 1}))     # with 100 as wide: groups of one case, totals 0 and 5
+    >>> _counted([{100: 1, 105: 1}, {100: 1, 105: 1}])           # with 100 as wide: groups of one case, totals 0 and 5
     {200: 1, 205: 2, 210: 1}
     """
-    combined: _Ways = defaultdict(int)
-    for value, times in draw.items():                           # few values: the loop inside is the long one
-        for place, count in ways.items():
-            combined[place + value] += count * times
-    return combined
+    ways: _Ways = {0: 1}
+    for draws_left, draw in zip(range(len(draws), 0, -1), draws, strict=True):
+        if len(ways) * len(draw) * draws_left > additions:      # no draw that is left takes fewer
+            return {}
+        before, ways = ways, {}
+        for value, times in draw.items():                       # few values: the loop inside is the long one
+            for place, count in before.items():
+                ways[place + value] = ways.get(place + value, 0) + count * times
+        if len(ways) > sums:
+            return {}
+    return ways
 
 
-class _Counted:
+class _Means:
     """The distribution of a mean, from in how many ways each place comes out.
 
-    >>> mean = _Counted({100: 1, 205: 2, 105: 1}, 100)          # means 0, 5/2 (in two ways) and 5
+    >>> mean = _Means({100: 1, 205: 2, 105: 1}, 100)          # means 0, 5/2 (in two ways) and 5
     >>> mean.quantile(Fraction(1, 2)), mean.share(Fraction(3), 1)
     (Fraction(5, 2), Fraction(3, 4))
     """
@@ -286,26 +291,21 @@ class _Counted:
         return Fraction(self.totals[at], self.sizes[at])
 
 
-def _halved(draws: Sequence[_Ways], most: int) -> Callable[[int], int] | None:
+def _halved(draws: Sequence[_Ways], sums: float = math.inf) -> Callable[[int], int] | None:
     """Return the function of a sum that tells in how many ways the draws add up to at most that.
 
     The sums of each half of the draws are counted: the function finds for each sum of one half how many of the other
-    fit (Horowitz & Sahni 1974, J. ACM 21:277). None where a half of the draws has more sums than `most`.
+    fit (Horowitz & Sahni 1974, J. ACM 21:277). None where a half of the draws has more sums.
 
-    >>> [_halved([{0: 1, 2: 1}, {0: 1, 3: 1}], 9)(reach) for reach in (1, 2, 4, 5)]       # sums 0, 2, 3 and 5
+    >>> [_halved([{0: 1, 2: 1}, {0: 1, 3: 1}])(reach) for reach in (1, 2, 4, 5)]          # sums 0, 2, 3 and 5
     [1, 2, 3, 4]
     """
-    halves = list[_Ways]()
-    for half in (draws[::2], draws[1::2]):
-        ways: _Ways = {0: 1}
-        for draw in half:
-            ways = _combined(ways, draw)
-            if len(ways) > most:
-                return None
-        halves.append(ways)
-    sums = sorted(halves[0])
-    running = list(itertools.accumulate(map(halves[0].__getitem__, sums), initial=0))
-    return lambda reach: sum(ways * running[bisect_right(sums, reach - part)] for part, ways in halves[1].items())
+    one, other = (_counted(half, sums=sums) for half in (draws[::2], draws[1::2]))
+    if not (one and other):
+        return None
+    ordered = sorted(one)
+    running = list(itertools.accumulate(map(one.__getitem__, ordered), initial=0))
+    return lambda reach: sum(ways * running[bisect_right(ordered, reach - part)] for part, ways in other.items())
 
 
 def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
@@ -324,120 +324,100 @@ def _heights(kinds: _Kinds, t: Fraction) -> Counter[int]:
 
 # === Inversion ========================================================================================================
 
-_Wave = tuple[float, complex]              # a point w, and the characteristic function there times its weight
-
-
 class _Factor(NamedTuple):
     """A factor of a characteristic function: no larger than 1, with its power."""
     function: Callable[[float], complex]   # of w
     growth: float                          # of its size at most, where w grows by 1
-    usual: float                           # its size as a rule
+    usual: float                           # its size as a rule: as if its terms had any direction
     times: int
 
 
-class _Nodes:
-    """The points w at which the characteristic function of a random whole number X is asked, to tell P(X <= y).
-
-    That function of w is the mean of exp(iwX) = cos(wX) + i sin(wX) over all that X can be; that of a sum of
-    independent terms is the product of theirs, so thousands of terms cost little more than one. Gil-Pelaez (1951,
-    Biometrika 38:481) turns it into P(X <= y) by an integral over w; the sum over these nodes is off by no more than
-    P(|X - y| > reach) (Davies 1973, Biometrika 60:415). Where these are many, and X may get normal noise with a
-    standard deviation of `blur`, more than the 1 between neighbours, w ends early.
-    """
-
-    def __init__(self, reach: float, blur: float) -> None:
-        self.count = math.ceil(reach / 2 + 1)
-        self.cycle = 2 * self.count
-        self.angle = 2 * math.pi / self.cycle
-        self.blur = 0.0
-        if blur > NO_BLUR and self.count > FEW_NODES:
-            self.blur, self.count = blur, math.ceil(5 / (blur * self.angle))        # what is left beyond is below 1e-7
-
-    def weight(self, w: float) -> float:
-        """Return by how much the function counts at w: less where the noise is felt."""
-        return math.exp(-(w * self.blur) ** 2 / 2) / (self.cycle * math.sin(w / 2))
-
-
-def _above(waves: Iterable[_Wave], y: float) -> float:
-    """Return P(X > y) - 1/2 from (w, function times weight) at all nodes; y lies half way between two values."""
-    return math.fsum([(wave * cmath.rect(1, -w * y)).imag for w, wave in waves])
-
-
-def _lasting(nodes: _Nodes, factors: Sequence[_Factor]) -> list[_Wave]:
-    """Return (w, function times weight) at the nodes where the function, a product of factors, is not negligible.
-
-    Runs of nodes are looked at in their middle, and left out where no growth within the run would make one count; the
-    others are looked at in shorter runs, down to single nodes. The first runs are as long as pays where factors are as
-    large as they are as a rule: a choice that changes the time and no result.
-    """
-    run = LONGEST_RUN
-    while run > 1 and sum([times * math.log(min(1.0, usual + growth * nodes.angle * run / 2))
-                           for _, growth, usual, times in factors]) > math.log(NEGLIGIBLE):
-        run //= 2
-    firsts: Iterable[int] = range(0, nodes.count, run)
-    while True:
-        waves: list[_Wave] = [((first + run / 2) * nodes.angle, 1.0) for first in firsts]
-        for function, growth, _, times in sorted(factors, key=lambda factor: factor.usual ** factor.times):
-            more = growth * nodes.angle * (run - 1) / 2
-            waves = [(w, product) for w, before in waves if abs(product := before * (
-                min(1.0, abs(function(w)) + more) if run > 1 else function(w)) ** times) > NEGLIGIBLE]
-        if run == 1:
-            return [(w, product * nodes.weight(w)) for w, product in waves]
-        starts, length, run = [round(w / nodes.angle - run / 2) for w, _ in waves], run, max(1, run // 4)
-        firsts = [node for start in starts for node in range(start, min(start + length, nodes.count), run)]
-
-
-def _mean_of_waves(terms: Sequence[tuple[float, float]], w: float) -> complex:
-    """Return the mean of exp(iw part) over (weight, part): the characteristic function of one draw."""
-    return sum([cmath.rect(weight, w * part) for weight, part in terms])
-
-
-def _mean_of_both(half: float, w: float) -> float:
-    """Return the same of the two parts half and -half, each as likely as the other."""
-    return math.cos(w * half)
+def _characteristic(terms: Sequence[tuple[float, float]]) -> Callable[[float], complex]:
+    """Return the function of w that is the mean of exp(iw part) over (weight, part); the mean of the parts is 0."""
+    if len(terms) == 2 and terms[0][0] == terms[1][0]:         # each of thousands of sources may be one of two
+        part = terms[0][1]
+        return lambda w: math.cos(w * part)
+    return lambda w: sum([cmath.rect(weight, w * part) for weight, part in terms])
 
 
 class InvertedSum:
     """The distribution of a sum of independent whole numbers, inverted: right to 1e-12 where no noise is added.
 
-    draws holds (how many, weight of each number that such a draw can be). Their characteristic functions are the means
-    of exp(iw number), and that of the sum is the product of all. blur is the noise that the sum may get.
+    draws holds (how many, weight of each number that such a draw can be). The characteristic function of a draw, of w,
+    is the mean of exp(iw number) = cos(w number) + i sin(w number); that of the sum is the product of all, so thousands
+    of draws cost little more than one. Gil-Pelaez (1951, Biometrika 38:481) turns it into P(sum <= y) by an integral
+    over w; a sum over `count` nodes is off by no more than P(|sum - y| > 2 count) (Davies 1973, Biometrika 60:415), and
+    there are fewer where `only` names the one y that will be asked. Where these are many, and the sum may get normal
+    noise with a standard deviation of `blur`, more than the 1 between neighbours, w ends early.
 
-    >>> round(InvertedSum([(2, {0: 0.5, 3: 0.5})]).share(2), 12)       # 0 in one of four ways, 3 in two, 6 in one
+    >>> round(InvertedSum([(2, {0: 1, 3: 1})]).share(2), 12)           # 0 in one of four ways, 3 in two, 6 in one
     0.25
     """
 
-    def __init__(self, draws: Sequence[tuple[int, Mapping[int, float]]], blur: float = 0.0) -> None:
+    def __init__(self, draws: Sequence[tuple[int, Mapping[int, float]]], blur: float = 0.0,
+                 only: int | None = None) -> None:
         lows = [min(weights) for _, weights in draws]
         self.base = sum(count * low for (count, _), low in zip(draws, lows, strict=True))
-        self.step = math.gcd(*(number - low for (_, weights), low in zip(draws, lows, strict=True)
-                               for number in weights)) or 1
-        self.factors = list[_Factor]()
-        self.centre = top = most = variance = 0.0                          # in steps from base, as all below
+        self.step = math.gcd(*[number - low for (_, weights), low in zip(draws, lows, strict=True)
+                               for number in weights]) or 1
+        self.factors: list[_Factor] = []
+        self.centre = top = most = variance = 0.0                      # in steps from base, as all below
         for (count, weights), low in zip(draws, lows, strict=True):
-            steps = {(number - low) // self.step: weight for number, weight in weights.items()}
-            mean = math.fsum(weight * step for step, weight in steps.items())
-            terms = [(weight, step - mean) for step, weight in steps.items()]          # steps from the mean
-            growth = math.fsum(weight * abs(part) for weight, part in terms)
-            usual = 0.75 * math.hypot(*steps.values())                         # as if the terms had any direction
-            self.factors.append(_Factor(functools.partial(_mean_of_waves, terms), growth, usual, count))
+            whole, last = sum(weights.values()), (max(weights) - low) // self.step
+            steps = [(weight / whole, (number - low) // self.step) for number, weight in weights.items()]
+            mean = sum([weight * step for weight, step in steps])
+            terms = [(weight, step - mean) for weight, step in steps]
+            growth = sum([weight * abs(part) for weight, part in terms])
+            usual = 0.75 * math.hypot(*[weight for weight, _ in terms])
+            self.factors.append(_Factor(_characteristic(terms), growth, usual, count))
             self.centre += count * mean
-            top += count * max(steps)
-            most = max(most, *(abs(part) for _, part in terms))
-            variance += count * math.fsum(weight * part ** 2 for weight, part in terms)
+            top += count * last
+            most = max(most, mean, last - mean)
+            variance += count * sum([weight * part ** 2 for weight, part in terms])
         # Further from its mean than this the sum lies in less than 1e-12 of all draws (Bernstein's inequality).
         radius = 9.5 * most + math.sqrt(90 * most ** 2 + 57 * variance)
         self.low, self.high = -min(radius, self.centre) - 1, min(radius, top - self.centre) + 1
-        self.blur = _Nodes(self.high - self.low, blur / self.step).blur
-        self.waves: dict[int, list[_Wave]] = {}                            # by how coarse they are
+        y = self.low if only is None else self._from_centre(only)
+        reach = max(self.high - y, y - self.low) + 5 * blur / self.step
+        self.count = LONGEST_RUN * math.ceil((reach / 2 + 1) / LONGEST_RUN)
+        self.angle = math.pi / self.count
+        self.blur = blur / self.step if blur > NO_BLUR * self.step and self.count > FEW_NODES else 0.0
+        self.waves: dict[int, list[tuple[float, complex]]] = {}        # by how coarse they are
+
+    def _from_centre(self, most: int) -> float:
+        """Return a place between `most` and the next sum, in steps from the mean."""
+        return min(max((most - self.base) // self.step + 0.5 - self.centre, self.low), self.high)
 
     def share(self, most: int, coarse: int = 1) -> float:
         """Return P(sum <= most), with `coarse` times the noise where there must be any."""
         if coarse not in self.waves:
-            self.waves[coarse] = _lasting(_Nodes(self.high - self.low, coarse * self.blur), self.factors)
-        y = (most - self.base) // self.step + 0.5 - self.centre
-        share = 0.5 - _above(self.waves[coarse], min(max(y, self.low), self.high))
+            self.waves[coarse] = self._lasting(coarse * self.blur)
+        y = self._from_centre(most)
+        share = 0.5 - math.fsum([(wave * cmath.rect(1, -w * y)).imag for w, wave in self.waves[coarse]])
         return min(1.0, max(0.0, share))
+
+    def _lasting(self, blur: float) -> list[tuple[float, complex]]:
+        """Return (w, characteristic function times weight) at the nodes where the function is not negligible.
+
+        Runs of nodes are looked at in their middle first, and left out where no growth within could make one count.
+        """
+        nodes, run = math.ceil(5 / (blur * self.angle)) if blur else self.count, LONGEST_RUN
+        while run > 1 and sum([times * math.log(min(1.0, usual + growth * self.angle * run / 2))
+                               for _, growth, usual, times in self.factors]) > math.log(NEGLIGIBLE):
+            run //= 4                                      # none would be left out, as a rule
+        points = [(first + run / 2) * self.angle for first in range(0, nodes, run)]
+        while True:
+            waves: list[tuple[float, complex]] = [(w, 1.0) for w in points]
+            for function, growth, _, times in self.factors:
+                more = growth * self.angle * (run - 1) / 2
+                waves = [(w, product) for w, before in waves if abs(product := before * (
+                    min(1.0, abs(function(w)) + more) if run > 1 else function(w)) ** times) > NEGLIGIBLE]
+            if run == 1:
+                break
+            run //= 4
+            points = [w + part * run * self.angle for w, _ in waves for part in (-1.5, -0.5, 0.5, 1.5)]
+        return [(w, product * math.exp(-(w * blur) ** 2 / 2) / (2 * self.count * math.sin(w / 2)))
+                for w, product in waves]
 
 
 def _inverted(kinds: _Kinds) -> _Solved:
@@ -452,12 +432,9 @@ def _inverted(kinds: _Kinds) -> _Solved:
     draws, cases, means = sum(kinds.values()), _cases(kinds), [total / size for size, total in kinds]
     blur = BLUR * (max(means) - min(means)) * cases
 
-    def summed(t: Fraction) -> InvertedSum:
-        weights = {height: count / draws for height, count in _heights(kinds, t).items()}
-        return InvertedSum([(draws, weights)], blur * t.denominator)
-
     def share(t: Fraction, coarse: int) -> float:
-        heights, most = (totals, math.floor(cases * t)) if totals else (summed(t), 0)
+        heights, most = (totals, math.floor(cases * t)) if totals else (
+            InvertedSum([(draws, _heights(kinds, t))], blur * t.denominator, 0), 0)
         reached = heights.share(most, coarse)
         if heights.blur:           # where every group drawn has this very mean, noise brings half of the draws above it
             equal = sum(count for (size, total), count in kinds.items()
@@ -465,16 +442,15 @@ def _inverted(kinds: _Kinds) -> _Solved:
             reached += (equal / draws) ** draws / 2
         return min(1.0, reached)
 
-    totals = summed(Fraction(0)) if len({size for size, _ in kinds}) == 1 else None
-    if totals and not totals.blur:
-        return _Solved(kinds, share, grid=(Fraction(totals.base, cases), Fraction(totals.step, cases)))
-    return _Solved(kinds, share)
+    one_size = len({size for size, _ in kinds}) == 1
+    totals = InvertedSum([(draws, _heights(kinds, Fraction(0)))], blur) if one_size else None
+    return _Solved(kinds, share, step=Fraction(1, cases) if totals and not totals.blur else None)
 
 
 # === The bootstrap, computed ==========================================================================================
 
 @functools.lru_cache(maxsize=4)                         # without sources the intervals by case and by source are one
-def _resampled(groups: tuple[tuple[int, int], ...]) -> _Counted | _Solved:
+def _resampled(groups: tuple[tuple[int, int], ...]) -> _Means | _Solved:
     """Return the distribution of the mean of as many draws as there are groups: counted if that is little work.
 
     >>> _resampled(((1, 0), (1, 1))).share(Fraction(1, 2), 1)       # means 0, 1/2 and 1 with shares 1/4, 1/2 and 1/4
@@ -483,38 +459,15 @@ def _resampled(groups: tuple[tuple[int, int], ...]) -> _Counted | _Solved:
     if not groups:
         raise ValueError("a bootstrap needs at least one case")
     kinds, draws = dict(sorted(Counter(groups).items())), len(groups)
-    one_size, cases = len({size for size, _ in kinds}) == 1, _cases(kinds)
-    totals = {total: count for (_, total), count in kinds.items()}
-    if one_size and draws <= HALVED_DRAWS and (ways_up_to := _halved([totals] * draws, HALVED_SUMS)):
+    one_size, cases, wide = len({size for size, _ in kinds}) == 1, _cases(kinds), _wide(kinds)
+    if one_size and draws <= HALVED_DRAWS and (ways_up_to := _halved([_heights(kinds, Fraction(0))] * draws)):
         return _Solved(kinds, lambda t, coarse: Fraction(ways_up_to(math.floor(t * cases)), draws ** draws),
-                       exact=True, grid=(Fraction(0), Fraction(1, cases)))
-    most = FEW_SUMS if one_size or draws > COUNTED_SOURCES else COUNTED_SUMS
-    wide = _wide(kinds)
-    draw: _Ways = {size * wide + total: count for (size, total), count in kinds.items()}
-    ways: _Ways = {0: 1}
-    for draws_left in range(draws, 0, -1):
-        if len(ways) * len(draw) * draws_left > most:   # no draw that is left takes fewer additions
-            return _inverted(kinds)
-        ways = _combined(ways, draw)
-    return _Counted(ways, wide)
-
-
-def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) -> Interval:
-    """Return the percentile interval of the bootstrap distribution itself, mean of numerators / unit: no resamples.
-
-    The low end is the smallest v with P(mean <= v) >= (1 - level) / 2, the high end the same with (1 + level) / 2.
-    Endless resamples of sampled_interval would end there (Efron 1979, Annals of Statistics 7:1). Assumes that the cases
-    are independent. Raises ValueError on no cases.
-
-    >>> exact_interval([0, 1], 1).interval             # means 0, 1/2 and 1 with shares 1/4, 1/2 and 1/4
-    (Fraction(0, 1), Fraction(1, 1))
-    >>> exact_interval([0, 1], 1, level=0.5).interval  # P(mean <= 0) = 1/4 reaches 1/4, P(mean <= 1/2) = 3/4 does 3/4
-    (Fraction(0, 1), Fraction(1, 2))
-    """
-    tail, means = _tail(level), _resampled(tuple([(1, k) for k in numerators]))
-    coarsest = unit // math.gcd(unit, *numerators)
-    return Interval((means.quantile(tail) / unit, means.quantile(1 - tail) / unit),
-                    f"{'exact' if means.exact else 'numerical'}, grid of 1/{coarsest}", means.exact)
+                       exact=True, step=Fraction(1, cases))
+    draw = {size * wide + total: count for (size, total), count in kinds.items()}
+    ways = _counted([draw] * draws, FEW_SUMS if one_size or draws > COUNTED_SOURCES else COUNTED_SUMS)
+    if ways:
+        return _Means(ways, wide)
+    return _inverted(kinds)
 
 
 def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
@@ -533,6 +486,23 @@ def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interva
         method = f"exact over {math.comb(2 * n - 1, n)} draws"
     return Interval((means.quantile(tail) / unit, means.quantile(1 - tail) / unit), method, means.exact, None,
                     means.share(Fraction(0), 1))
+
+
+def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) -> Interval:
+    """Return the percentile interval of the bootstrap distribution itself, mean of numerators / unit: no resamples.
+
+    The low end is the smallest v with P(mean <= v) >= (1 - level) / 2, the high end the same with (1 + level) / 2.
+    Endless resamples of sampled_interval would end there (Efron 1979, Annals of Statistics 7:1). Assumes that the cases
+    are independent. Raises ValueError on no cases.
+
+    >>> exact_interval([0, 1], 1).interval             # means 0, 1/2 and 1 with shares 1/4, 1/2 and 1/4
+    (Fraction(0, 1), Fraction(1, 1))
+    >>> exact_interval([0, 1], 1, level=0.5).interval  # P(mean <= 0) = 1/4 reaches 1/4, P(mean <= 1/2) = 3/4 does 3/4
+    (Fraction(0, 1), Fraction(1, 2))
+    """
+    found = source_interval([(1, k) for k in numerators], unit, level)
+    coarsest = unit // math.gcd(unit, *numerators)
+    return found._replace(method=f"{'exact' if found.exact else 'numerical'}, grid of 1/{coarsest}", tail=None)
 
 
 # === Sign flips =======================================================================================================
@@ -562,8 +532,11 @@ def flip_tail(times: Mapping[int, int], coarse: int = 0) -> Number:
         sizes[abs(value)] += count
     del sizes[0]                                                # a 0 doubles both counts
     unit = math.gcd(*sizes) or 1
+    sizes = Counter({size // unit: count for size, count in sizes.items()})
     reach = -sum(value * count for value, count in times.items() if value < 0) // unit
-    return _subsets(Counter({size // unit: count for size, count in sizes.items()}), reach, coarse)
+    rest = sum(size * count for size, count in sizes.items()) - reach - 1
+    # Every other subset is the rest of one that counts.
+    return _subsets(sizes, reach, coarse) if reach <= rest else 1 - _subsets(sizes, rest, coarse)
 
 
 def flip_p_value(values: Iterable[int]) -> Number:
@@ -578,34 +551,36 @@ def flip_p_value(values: Iterable[int]) -> Number:
 
 
 def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
-    """Return the share of all subsets of positive sizes, without a common factor, with a sum of at most reach.
+    """Return the share of all subsets of positive sizes with a sum of at most reach, which is less than half of all.
 
     They are counted in whole numbers where these are small, or where a half of the sizes has few sums: so a sum that
-    equals the reach is seen to equal it.
+    equals the reach is seen to equal it. Else they are inverted, and what is smaller than floats can tell is bounded
+    from above (Hoeffding 1963, JASA 58:13).
 
     >>> _subsets(Counter({1: 1, 2: 1}), 1, 1)      # sums 0 and 1 of 0, 1, 2 and 3
     Fraction(1, 2)
     """
     if reach < 0:
         return Fraction(0)
-    n, whole = sizes.total(), sum(size * count for size, count in sizes.items())
-    if 2 * reach >= whole:                                      # every other subset is the rest of one that counts
-        return 1 - _subsets(sizes, whole - reach - 1, coarse)
-    roughly = coarse or 1
+    n, roughly, each = sizes.total(), coarse or 1, list(sizes.elements())
     if n > HALVED_GROUPS and reach * n ** 2 * roughly <= COUNTED_BITS:
-        return _count_subsets(list(sizes.elements()), reach)
+        return _count_subsets(each, reach)
     if n <= HALVED_GROUPS or n <= MORE_GROUPS and not coarse:
-        ways_up_to = _halved([{0: 1, size: 1} for size in sizes.elements()],
-                             HALVED_SUMS if n <= HALVED_GROUPS else FEW_SUMS_OF_HALF)
+        ways_up_to = _halved([{0: 1, size: 1} for size in each], FEW_SUMS_OF_HALF if n > HALVED_GROUPS else math.inf)
         if ways_up_to:
             return Fraction(ways_up_to(reach), 2 ** n)
     if n <= ROUNDED_GROUPS:
         steps = ROUNDED_STEPS // roughly
         step = Fraction(2 * reach, 2 * steps + 1)               # the reach lies half way between two sums of steps
         # Rounded so that they add up to the whole: what all were off by would move the sums of the subsets.
-        ends = [round(total / step) for total in itertools.accumulate(sizes.elements(), initial=0)]
+        ends = [round(total / step) for total in itertools.accumulate(each, initial=0)]
         return _count_subsets([end - start for start, end in itertools.pairwise(ends)], steps)
-    return _invert_subsets(sizes, reach, roughly)
+    whole = sum(each)
+    bound = math.exp(-(whole - 2 * reach - 1) ** 2 / (2 * sum([size * size for size in each])))
+    if bound < SMALLEST_TAIL:
+        return bound
+    draws = [(times, {0: 1, size: 1}) for size, times in sizes.most_common()]       # those that fade first
+    return max(InvertedSum(draws, roughly * FLIP_BLUR * whole / 2, reach).share(reach), min(SMALLEST_TAIL, bound))
 
 
 def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:
@@ -625,29 +600,6 @@ def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:
     return Fraction(counts % ((1 << width) - 1), 1 << len(sizes))          # modulo base - 1 adds the digits up
 
 
-def _invert_subsets(sizes: Counter[int], reach: int, coarse: int) -> float:
-    """Return the share of all subsets of sizes with a sum of at most reach, which is less than half of all of them.
-
-    A subset's sum is half the total, and each half size more or less: the characteristic function is the product of
-    cos(w size / 2), and w can be left as soon as some factors make it negligible. What is smaller than floats can tell
-    is bounded from above (Hoeffding 1963, JASA 58:13).
-
-    >>> round(_invert_subsets(Counter({2: 1, 3: 1}), 1, 1), 12)      # only the sum 0 of 0, 2, 3 and 5
-    0.25
-    """
-    halves = [(size / 2, times) for size, times in sizes.most_common()]                   # these leave the fewest nodes
-    total = math.fsum(half * times for half, times in halves)
-    squares = math.fsum(half ** 2 * times for half, times in halves)
-    gap = total - reach - 0.5
-    bound = math.exp(-gap * gap / squares / 2)
-    if bound < SMALLEST_TAIL:
-        return bound
-    nodes = _Nodes(gap + min(total, 7 * math.sqrt(squares)), coarse * FLIP_BLUR * total)
-    factors = [_Factor(functools.partial(_mean_of_both, half), half, 0.5, times) for half, times in halves]
-    share = 0.5 - _above(_lasting(nodes, factors), -gap)
-    return max(share, min(SMALLEST_TAIL, bound))
-
-
 def flip_excludes(groups: Groups, unit: int, limit: Number, alpha: Number) -> bool:
     """Tell whether the low end of the sign-flip interval with one-sided error alpha lies above limit, strictly.
 
@@ -662,20 +614,6 @@ def flip_excludes(groups: Groups, unit: int, limit: Number, alpha: Number) -> bo
     if alpha < Fraction(1, 2) and sum(height * count for height, count in heights.items()) <= 0:
         return False                                            # half of all subsets or more
     return flip_tail(heights) <= alpha
-
-
-def _counted_subsets(kinds: _Kinds) -> _Counted:
-    """Return the distribution of the mean of a subset of the groups that is not empty, counted.
-
-    >>> _counted_subsets({(1, 0): 1, (1, 4): 1}).means
-    (0.0, 2.0, 4.0)
-    """
-    wide = _wide(kinds)
-    ways: _Ways = {0: 1}
-    for (size, total), count in kinds.items():
-        ways = _combined(ways, {taken * (size * wide + total): math.comb(count, taken) for taken in range(count + 1)})
-    del ways[0]                                                 # the empty subset has no mean
-    return _Counted(ways, wide)
 
 
 def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
@@ -703,7 +641,12 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     places = math.prod(sum(map(abs, values)) // (math.gcd(*values) or 1) + 1 for values in zip(*groups, strict=True))
     exact = n <= COUNTED_GROUPS or n * places <= COUNTED_SUBSETS
     if exact:
-        counted = _counted_subsets(kinds)
+        wide, draws = _wide(kinds), list[_Ways]()
+        for (size, total), count in kinds.items():
+            draws.append({taken * (size * wide + total): math.comb(count, taken) for taken in range(count + 1)})
+        ways = _counted(draws)
+        del ways[0]                                             # the empty subset has no mean
+        counted = _Means(ways, wide)
         low, high = (counted.quantile(Fraction(at, 2 ** n - 1)) for at in (rank, 2 ** n - rank))
     else:
         low = _flip_end(kinds, rank)

@@ -279,14 +279,13 @@ def alike_trials(pair: Pair) -> list[list[int]]:
                  trial_numbers(pair.baseline), pair.baseline.trials, pair.candidate.trials, strict=True)]
     numbers = sorted(set[int]().union(*cases))
     columns = {number: tuple(case.get(number) for case in cases) for number in numbers}     # None where it is lacking
-    if any(None in column for column in columns.values()):
+    same: dict[tuple[Any, ...], list[int]] = {}            # thousands of trials cannot be held against each other
+    for number, column in columns.items():
+        same.setdefault(column, []).append(number)
+    groups = list(same.values())
+    if any(None in column for column in same):
         groups = grouped(columns, all, lambda column, other: all(
             a == b or a is None or b is None for a, b in zip(column, other, strict=True)))
-    else:
-        same: dict[tuple[Any, ...], list[int]] = {}        # thousands of trials cannot be held against each other
-        for number, column in columns.items():
-            same.setdefault(column, []).append(number)
-        groups = list(same.values())
     by_chance = math.comb(len(numbers), 2) * math.prod(_agreeing(case, groups) for case in cases)
     return groups if by_chance <= ALIKE_BY_CHANCE else [[number] for number in numbers]
 

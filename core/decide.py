@@ -211,8 +211,9 @@ def evidence_of(sizes: Sequence[int], before: Sequence[int], after: Sequence[int
 
 # === May it ship? ===
 
+CHANGES = ("worse", "better")
 SAFETY = ("equivalent", "not worse")                         # these need a margin
-CLAIMS = ("worse", "better", *SAFETY)                        # in the order of the verdict
+CLAIMS = (*CHANGES, *SAFETY)                                 # in the order of the verdict
 ONE_MORE = {1: "fails completely would put the loss", -1: "gains all it can would put the gain"}
 
 
@@ -417,7 +418,7 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Figures:
     if for_safety and not holds(safety, seen, limits):     # the normal approximation may ask for too few
         for_safety = max(for_safety, groups + 1)
     figures = {"groups_needed": None, "sources_needed": for_safety and max(for_safety, limits.sources)}
-    for claim in [claim for claim in CLAIMS if limits.margin or claim not in SAFETY]:
+    for claim in CLAIMS if limits.margin else CHANGES:
         demands = _demands(claim, limits)
         gap = min(sign * difference - limit for sign, limit, _ in demands)
         if gap > 0:                                        # endless sources have this verdict
@@ -482,6 +483,10 @@ class _Way(NamedTuple):
     shrinking: float               # the part of the variance of the mean difference that twice as many would halve
     staying: float                 # the part that stays however many there are
 
+    def half_width(self, left: float) -> float:
+        """Return that of the interval where so much of the shrinking part is left."""
+        return Z_95 * math.sqrt(self.shrinking * left + self.staying)
+
 
 def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha: Number,
              target: Number | None) -> Figures:
@@ -503,24 +508,14 @@ def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha:
     wider. Without spread to plan from (one case, one source, all equal) figures are None with the reason.
     """
     variance, ways = _variance(diffs, trials, has_sources)
-    widths: Figures = dict.fromkeys(("now", "twice_cases", "twice_trials", "endless_trials", "twice_groups"))
-    detectable = None
-    if ways:
-        whole = ways["source_groups" if has_sources else "cases"].shrinking
-        widths |= {"now": _half_width(whole), "twice_groups": _half_width(whole / 2)}
-        detectable = math.sqrt(whole) * detectable_errors(alpha, len(diffs.groups()))
-    if "cases" in ways:
-        widths["twice_cases"] = _half_width(ways["cases"].shrinking / 2 + ways["cases"].staying)
-    if "trials" in ways:
-        widths["twice_trials"] = _half_width(ways["trials"].shrinking / 2 + ways["trials"].staying)
-        widths["endless_trials"] = _half_width(ways["trials"].staying)
+    unit = "source_groups" if has_sources else "cases"
+    left = {"now": (unit, 1.0), "twice_cases": ("cases", 0.5), "twice_trials": ("trials", 0.5),
+            "endless_trials": ("trials", 0.0), "twice_groups": (unit, 0.5)}
+    widths = {name: ways[way].half_width(part) if way in ways else None for name, (way, part) in left.items()}
+    errors = detectable_errors(alpha, len(diffs.groups())) if ways else 0
     return {"variance": variance, "half_width": widths | {"reason": variance["reason"]},
             "plan": None if target is None else _plan(target, variance["reason"], ways),
-            "detectable_difference": detectable}
-
-
-def _half_width(variance: float) -> float:
-    return Z_95 * math.sqrt(variance)
+            "detectable_difference": math.sqrt(ways[unit].shrinking) * errors if ways else None}
 
 
 def _plan(target: Number, reason: str | None, ways: dict[str, _Way]) -> Figures:
@@ -532,7 +527,7 @@ def _plan(target: Number, reason: str | None, ways: dict[str, _Way]) -> Figures:
         if room > 0:
             needed[name] = max(way.fewest, _whole(way.now * way.shrinking / room))
         else:
-            reasons.append(f"endless {name} alone leave {number_text(_half_width(way.staying))}")
+            reasons.append(f"endless {name} alone leave {number_text(way.half_width(0))}")
     return {"half_width": target, **needed, "reason": "; ".join(reasons) or None}
 
 

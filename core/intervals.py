@@ -33,7 +33,7 @@ import math
 import random
 import sys
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
@@ -146,8 +146,6 @@ def sampled_interval(numerators: Sequence[int], unit: int, stream: IndexStream, 
     >>> sampled_interval([0, 0, 0, 1, 1, 3], 5, IndexStream(SEED)).interval
     (Fraction(1, 30), Fraction(11, 30))
     """
-    if not numerators:
-        raise ValueError("an interval needs at least one case")
     tail, whole = _tail(level) * resamples, len(numerators) * unit
     sums = sorted(stream.sums(numerators, resamples))
     low, high = sums[math.floor(tail)], sums[math.ceil(resamples - tail) - 1]
@@ -247,17 +245,17 @@ def _wide(kinds: _Kinds) -> int:
 def _counted(draws: Sequence[_Ways], additions: float = math.inf, sums: float = math.inf) -> _Ways:
     """Return in how many ways draws add up to each sum; {} where that takes more additions, or there are more sums.
 
-    >>> _counted([{100: 1, 105: 1}, {100: 1, 105: 1}])           # with 100 as wide: groups of one case, totals 0 and 5
+    >>> dict(_counted([{100: 1, 105: 1}, {100: 1, 105: 1}]))     # with 100 as wide: groups of one case, totals 0 and 5
     {200: 1, 205: 2, 210: 1}
     """
     ways: _Ways = {0: 1}
     for draws_left, draw in zip(range(len(draws), 0, -1), draws, strict=True):
         if len(ways) * len(draw) * draws_left > additions:      # no draw that is left takes fewer
             return {}
-        before, ways = ways, {}
+        before, ways = ways, defaultdict(int)
         for value, times in draw.items():                       # few values: the loop inside is the long one
             for place, count in before.items():
-                ways[place + value] = ways.get(place + value, 0) + count * times
+                ways[place + value] += count * times
         if len(ways) > sums:
             return {}
     return ways
@@ -364,9 +362,8 @@ class InvertedSum:
         self.centre = top = most = variance = 0.0                      # in steps from base, as all below
         for (count, weights), low in zip(draws, lows, strict=True):
             whole, last = sum(weights.values()), (max(weights) - low) // self.step
-            steps = [(weight / whole, (number - low) // self.step) for number, weight in weights.items()]
-            mean = sum([weight * step for weight, step in steps])
-            terms = [(weight, step - mean) for weight, step in steps]
+            mean = sum([weight * ((number - low) // self.step) for number, weight in weights.items()]) / whole
+            terms = [(weight / whole, (number - low) // self.step - mean) for number, weight in weights.items()]
             growth = sum([weight * abs(part) for weight, part in terms])
             usual = 0.75 * math.hypot(*[weight for weight, _ in terms])
             self.factors.append(_Factor(_characteristic(terms), growth, usual, count))
@@ -404,7 +401,7 @@ class InvertedSum:
         nodes, run = math.ceil(5 / (blur * self.angle)) if blur else self.count, LONGEST_RUN
         while run > 1 and sum([times * math.log(min(1.0, usual + growth * self.angle * run / 2))
                                for _, growth, usual, times in self.factors]) > math.log(NEGLIGIBLE):
-            run //= 4                                      # none would be left out, as a rule
+            run //= 2                                      # none would be left out, as a rule
         points = [(first + run / 2) * self.angle for first in range(0, nodes, run)]
         while True:
             waves: list[tuple[float, complex]] = [(w, 1.0) for w in points]
@@ -414,8 +411,9 @@ class InvertedSum:
                     min(1.0, abs(function(w)) + more) if run > 1 else function(w)) ** times) > NEGLIGIBLE]
             if run == 1:
                 break
-            run //= 4
-            points = [w + part * run * self.angle for w, _ in waves for part in (-1.5, -0.5, 0.5, 1.5)]
+            finer = max(1, run // 4)
+            points = [w + (first + (finer - run) / 2) * self.angle for w, _ in waves for first in range(0, run, finer)]
+            run = finer
         return [(w, product * math.exp(-(w * blur) ** 2 / 2) / (2 * self.count * math.sin(w / 2)))
                 for w, product in waves]
 
@@ -456,8 +454,6 @@ def _resampled(groups: tuple[tuple[int, int], ...]) -> _Means | _Solved:
     >>> _resampled(((1, 0), (1, 1))).share(Fraction(1, 2), 1)       # means 0, 1/2 and 1 with shares 1/4, 1/2 and 1/4
     Fraction(3, 4)
     """
-    if not groups:
-        raise ValueError("a bootstrap needs at least one case")
     kinds, draws = dict(sorted(Counter(groups).items())), len(groups)
     one_size, cases, wide = len({size for size, _ in kinds}) == 1, _cases(kinds), _wide(kinds)
     if one_size and draws <= HALVED_DRAWS and (ways_up_to := _halved([_heights(kinds, Fraction(0))] * draws)):
@@ -500,9 +496,10 @@ def exact_interval(numerators: Sequence[int], unit: int, level: Number = LEVEL) 
     >>> exact_interval([0, 1], 1, level=0.5).interval  # P(mean <= 0) = 1/4 reaches 1/4, P(mean <= 1/2) = 3/4 does 3/4
     (Fraction(0, 1), Fraction(1, 2))
     """
-    found = source_interval([(1, k) for k in numerators], unit, level)
+    tail, means = _tail(level), _resampled(tuple([(1, k) for k in numerators]))
     coarsest = unit // math.gcd(unit, *numerators)
-    return found._replace(method=f"{'exact' if found.exact else 'numerical'}, grid of 1/{coarsest}", tail=None)
+    return Interval((means.quantile(tail) / unit, means.quantile(1 - tail) / unit),
+                    f"{'exact' if means.exact else 'numerical'}, grid of 1/{coarsest}", means.exact)
 
 
 # === Sign flips =======================================================================================================
@@ -622,14 +619,12 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     If each group's difference is symmetric about the true mean, all 2 ** G sign patterns are equally likely, however
     few the groups. The ends are the floor(a 2 ** G)-th smallest and largest of the means of the non-empty subsets of
     groups, a = (1 - level) / 2 (Hartigan 1969, JASA 64:1303, typical values); where that is none, the interval is
-    None. Cases without sources are groups of one. Raises ValueError on no groups.
+    None. Cases without sources are groups of one.
 
     >>> found = sign_flip([(1, k) for k in (1, 2, 3, 4, 5, 6)], 1)
     >>> found.interval, found.method, found.tail
     ((Fraction(1, 1), Fraction(6, 1)), 'exact, 64 sign patterns', Fraction(1, 32))
     """
-    if not groups:
-        raise ValueError("a sign-flip test needs at least one group")
     n, tail, kinds = len(groups), _tail(level), Counter(groups)
     patterns = f"{2 ** n if n <= 16 else f'2**{n}'} sign patterns"
     p_value = flip_p_value(total for _, total in groups)

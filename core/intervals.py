@@ -55,6 +55,7 @@ COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one p
 # How closely the rest is computed: ends within 1e-4 of the score range.
 SOLVED_STEPS = 1 << 16       # from the smallest to the largest mean
 ROUGHLY = 16, 4, 1           # times as roughly, one after the other, until an end stays where it is
+MANY_KINDS = 1000            # of groups; of more, rough shares take as long as others
 BLUR = 1.5e-5                # noise that inversion may add to a mean, of the largest difference of means
 FLIP_BLUR = 1e-4             # and to the sum of sign flips, of half the sum of all sizes
 NO_BLUR = 2                  # steps of a grid: noise of less takes longer than none
@@ -218,7 +219,7 @@ class _Solved(NamedTuple):
                               for (size, total), count in self.kinds.items())) / (cases * float(step))
         guess = middle / float(step) + spread * _normal_quantile(wanted)
         last: int | None = None
-        for coarse in (1,) if self.step else ROUGHLY:
+        for coarse in (1,) if self.step or len(self.kinds) > MANY_KINDS else ROUGHLY:
             end = _first(functools.partial(share_at, coarse), wanted, limits, guess, spread)
             if last is not None and abs(end - last) <= 2:
                 break

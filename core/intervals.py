@@ -560,21 +560,22 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
     """
     if reach < 0:
         return Fraction(0)
-    n, roughly, each = sizes.total(), coarse or 1, list(sizes.elements())
+    n, roughly = sizes.total(), coarse or 1
     if n > HALVED_GROUPS and reach * n ** 2 * roughly <= COUNTED_BITS:
-        return _count_subsets(each, reach)
+        return _count_subsets(list(sizes.elements()), reach)
     if n <= HALVED_GROUPS or n <= MORE_GROUPS and not coarse:
-        ways_up_to = _halved([{0: 1, size: 1} for size in each], FEW_SUMS_OF_HALF if n > HALVED_GROUPS else math.inf)
+        ways_up_to = _halved([{0: 1, size: 1} for size in sizes.elements()],
+                             FEW_SUMS_OF_HALF if n > HALVED_GROUPS else math.inf)
         if ways_up_to:
             return Fraction(ways_up_to(reach), 2 ** n)
     if n <= ROUNDED_GROUPS:
         steps = ROUNDED_STEPS // roughly
         step = Fraction(2 * reach, 2 * steps + 1)               # the reach lies half way between two sums of steps
         # Rounded so that they add up to the whole: what all were off by would move the sums of the subsets.
-        ends = [round(total / step) for total in itertools.accumulate(each, initial=0)]
+        ends = [round(total / step) for total in itertools.accumulate(sizes.elements(), initial=0)]
         return _count_subsets([end - start for start, end in itertools.pairwise(ends)], steps)
-    whole = sum(each)
-    bound = math.exp(-(whole - 2 * reach - 1) ** 2 / (2 * sum([size * size for size in each])))
+    whole, squares = (sum([times * size ** power for size, times in sizes.items()]) for power in (1, 2))
+    bound = math.exp(-(whole - 2 * reach - 1) ** 2 / (2 * squares))
     if bound < SMALLEST_TAIL:
         return bound
     draws = [(times, {0: 1, size: 1}) for size, times in sizes.most_common()]       # those that fade first

@@ -3,7 +3,8 @@
     $ python3 . harness check cases-robustness.json
     cases-robustness.json: a sound case set: 44 cases in dev, 36 cases in heldout
 
-The first argument names a file of this folder without its .py; the others are that command's own.
+The first argument names a file of this folder without its .py; the others are that command's own, and so is the exit
+status.
 """
 
 import argparse

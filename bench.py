@@ -49,7 +49,7 @@ REDRAW_S, REPORT_S = 0.1, 60.0  # between two lines of progress: on a terminal, 
 
 RUNS = "runs"  # the folder of run records, unless --out names another
 NEAR_MISS = ("wrong in nothing but capitals, blanks or punctuation; if the grader should be less strict, correct the "
-             "case set (convert.py cases --ignore-case), and grade the log again with --recorded-with:")
+             "case set (convert.py cases --ignore-case, or any_of), and grade the log again with --recorded-with:")
 
 Attempt = tuple[Case, int]  # a case and the number of its trial: the unit of work
 Line = dict[str, Any]  # a line of a log

@@ -84,7 +84,7 @@ def shared_options(command: argparse.ArgumentParser) -> None:
     option("--run", type=int, metavar="N", help="number of this run, where one system was run several times")
     option("--cluster", metavar="FIELD", help="a field that names the source a case was made from")
     option("--tag", action="append", metavar="FIELD", help="a field to make slices of; may be repeated (default: "
-           "metadata whose values repeat)")
+           "metadata whose values repeat, if any)")
     option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1; "
            "timeout= is no score")
     option("--no-text", action="store_true", help="leave out inputs, outputs and explanations")

@@ -238,9 +238,10 @@ def load_system(name: str) -> Any:
     """Return the system that "module:attribute" names: an object with SYSTEM_FIELDS and respond(case, trial).
 
     respond returns Answer(output, metadata), or raises Incomplete, or its task's Rejection. A system may also have
-    `settings` (an object to record), `prepare()` (called before the first trial and after the last; returns an object
-    that describes its server, with "host" and "version"), `timeout_s`, `seeds`, the rule for trial_seed, and
-    `configure(task, cases, prompt, options)`, without which it takes no --prompt and no --system-option.
+    `settings` (an object to record), `prepare()` (called before the first trial, now and then, and after the last;
+    returns an object that describes its server, with "host" and "version"), `timeout_s`, `seeds`, the rule for
+    trial_seed, and `configure(task, cases, prompt, options)`, without which it takes no --prompt and no
+    --system-option.
     """
     module_name, _, attribute = name.partition(":")
     try:
@@ -507,7 +508,10 @@ def read_runs(names: Sequence[str], cases: str, recorded_with: str | None) -> tu
 def _read_run(paths: Sequence[str], case_set: CaseSet) -> Record:
     if len(paths) > 1 or os.path.isfile(paths[0]) and read_bytes(paths[0], len(LOG_START)) == LOG_START:
         return replay_logs(paths, case_set)
-    return open_record(paths[0])
+    record = open_record(paths[0])
+    if case_set.corrects and record["manifest"].get("cases_changed") != case_set.corrects.sha256:
+        raise RunError(f"{paths[0]} is a run record, and was not graded again; give its log in its place")
+    return record
 
 
 def replay_logs(paths: Sequence[str], case_set: CaseSet, task_changed: bool = False) -> Record:

@@ -39,8 +39,8 @@ def _grading_rules(c: Figures, pair: Pair) -> Iterator[Rule]:
         yield ("near_misses", "answers fail in nothing but capitals, blanks or punctuation: "
                f"{near[0]} of {failed[0]} failures of the baseline, {near[1]} of {failed[1]} of the candidate; had "
                f"these passed, the difference would be {number_text(had, '+')}",
-               "if the grader should be less strict, make the case set again (convert.py cases --ignore-case); "
-               "compare the logs with --cases NEW.json --recorded-with OLD.json")
+               "if the grader should be less strict, make the case set again (convert.py cases --ignore-case, or "
+               "any_of); compare the logs with --cases NEW.json --recorded-with OLD.json")
 
 
 def _near_misses(cases: Sequence[ComparedCase], side: Side) -> tuple[int, int, Fraction]:
@@ -201,7 +201,8 @@ def _order_effect(side: Side, group_of: list[int]) -> tuple[Fraction, Number]:
     stand.
     """
     def when(trial: Trial) -> tuple[int, str]:
-        return len(str(trial.at).partition(".")[0]), str(trial.at)
+        at = str(trial.at)
+        return len(at) - len(at.lstrip("0123456789")), at
 
     rises, cases = dict.fromkeys(group_of, Fraction(0)), 0
     for group, case in zip(group_of, side.trials, strict=True):

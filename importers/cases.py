@@ -62,7 +62,8 @@ def expected_of(value: Any, args: argparse.Namespace, where: str) -> dict[str, A
     try:
         answer_task.check_expected(expected)
     except ValueError as error:
-        raise RunError(f"{where}: expected is {error}; correct the cell, or choose another --grader") from None
+        raise RunError(f"{where}: expected is {error}; correct the cell, choose another --grader, or leave out "
+                       "--ignore-case") from None
     return expected
 
 

@@ -5,7 +5,7 @@
 
 What the importers of this folder share. An importer is a file that states its VERBS, WHAT it reads and an EXAMPLE, its
 `options`, and `samples`, which yields a Sample for each trial of a file. convert.py finds it by its VERBS.
-Prints the rows and their notes, reads nothing.
+Prints the rows and their notes.
 """
 
 import argparse
@@ -208,7 +208,7 @@ class Rows:
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")
         if self._no_slices:
             print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters, differ "
-                         "within a case, or hardly repeat (then --tag NAME makes one): "
+                         f"within a case, or hardly repeat{'' if self.args.tag else ' (then --tag NAME makes one)'}: "
                          f"{listed(self._no_slices, 20)}")
         for config, count in Counter(config for config, *_ in self._trials).items():
             reasons = self._unscored[config]

@@ -33,7 +33,7 @@ DELIMITERS = (",", ";", "|", "\t")  # of a CSV: the one that is most often in it
 
 def options(option: Callable[..., Any]) -> None:
     option("--score", required=True, metavar="COLUMN", help="the score")
-    option("--trial", metavar="COLUMN", help="the trial's number (default: --run, else 1)")
+    option("--trial", metavar="COLUMN", help="the trial's number (default: its place)")
     option("--error", metavar="COLUMN", help="why a trial has no score: text other than false")
     option("--input", metavar="COLUMN", help="what is asked")
     option("--output", metavar="COLUMN", help="what was answered")

@@ -1183,7 +1183,7 @@ class CommandTest(ConvertTest):
         for verb in ("inspect", "promptfoo", "lm-eval", "table", "csv"):
             with contextlib.redirect_stdout(io.StringIO()) as shown, self.assertRaises(SystemExit):
                 convert.main([verb, "--help"])
-            self.assertIn("a field to make slices of; may be repeated (default: metadata whose values repeat)",
+            self.assertIn("a field to make slices of; may be repeated (default: metadata whose values repeat, if any)",
                           " ".join(shown.getvalue().split()))
 
     def test_doctests(self):

@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = [gap] if margin is None else [gap, margin]
     if not (sd > 0 and all(sd / 1e3 <= value <= args.width <= 1e9 for value in given)):
         parser.error("--sd is above 0, and --gap and --margin are from a thousandth of it to the width of the score "
-                     f"range, {args.width:g}; --width W widens it")
+                     f"range, {args.width:g}; --width W, up to 1e9, widens it")
     limits = decide.Limits()
     rows = [(limits.sources, "any claim at all"),
             (intervals.required_pairs(sd, gap), f"a 95% interval that reaches {gap:g} to each side"),

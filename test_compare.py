@@ -418,6 +418,7 @@ class CommandTest(unittest.TestCase):
             "--among 0", "--among x", "--must-pass safety", "--must-pass =x", "--must-pass x=", "--seed x",
             "--gate not-worse", "--gate equivalent", "--gate equivalent --margin 0", "--margin 0.05 --gate good")]
         for argv in ("", "old new", "old new --trials x --cases y", "a b --cases c --gate good",
+                     "old new --trials x --among=", "old new --trials x --look=",
                      *(f"a b --cases c {option}" for option in ("--score-range 0 100", "--missing drop",
                                                                 "--skip-broken-lines", "--ignore-input")), *with_log):
             status, stdout, stderr = self.command(*argv.split())

@@ -32,7 +32,7 @@ TRIAL = {"case_id": str, "trial": int, "seed": int, "metadata": dict, "at": str 
 ADVICE = {"case_set.sha256": "give the case set as it was; where it was corrected, give the logs, not their records, "
                              "with --cases NEW.json --recorded-with OLD.json",
           "seeds": "give the same --seeds", "system.prompt": "give the prompt as it was, or record into another log",
-          "trials": "give the larger number to bench.py --trials N --resume, which extends a finished run",
+          "trials": "extend the shorter run, once it is finished: bench.py --trials N --resume",
           "task.sha256": "give the task as it was, or grade with that of today: harness.py replay --task-changed"}
 CHANGED = "it was changed after recording, take the original or record it again"
 

@@ -66,7 +66,7 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     must_pass = tuple((tag.strip(), value.strip()) for tag, _, value in parts)
     _require(all(tag and value for tag, value in must_pass),
              f"--must-pass {', '.join(words['must_pass'])}: give TAG=VALUE")
-    _require(re.fullmatch("[2-9]|[1-9][0-9]{1,5}", among or "2"),
+    _require(among is None or re.fullmatch("[2-9]|[1-9][0-9]{1,5}", among),
              f"--among {among}: give the number of candidates, from 2 to 999999")
     _require(re.fullmatch("-?[0-9]{1,40}", seed), f"--seed {seed}: give a whole number")
     look = words["look"]

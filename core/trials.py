@@ -491,7 +491,7 @@ def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str]
     for tag in chosen:
         if tag not in values:
             raise RunError(f"no case has a tag {tag!r:.60}; choose with --tag one of: "
-                           f"{listed(sorted(values), 20) or 'none'}")
+                           f"{listed(sorted(values), 20) or '(there is none)'}")
     kept = chosen or [tag for tag in values if repeats(values[tag].values())]
     others = "" if chosen else listed(sorted(values.keys() - set(kept)), 20)
     note = note_of("tags_set_aside", f"tags of over {MOST_VALUES} values, or of values that hardly repeat, make no "

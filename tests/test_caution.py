@@ -269,6 +269,12 @@ class WarningsTest(unittest.TestCase):
         (first, second) = caution.warnings(quiet_comparison(), drift)
         self.assertIn("changes by 1 ", first["message"] + second["message"])
 
+    def test_times_with_and_without_a_fraction_sort_as_texts(self):
+        times = {1: "2026-10-20T10:00:00Z", 2: "2026-10-20T11:00:00.5Z", 3: "2026-10-20T12:00:00Z"}
+        drift = self.changed(quiet_pair(), lambda name, i, t: t._replace(score=int(t.seed > 1), at=times[t.seed]))
+        (first, second) = caution.warnings(quiet_comparison(), drift)
+        self.assertIn("changes by 1 ", first["message"] + second["message"])
+
     def test_hard_cases_recorded_late_are_no_order_effect(self):
         late = self.changed(quiet_pair(), lambda name, i, t: t._replace(
             score=int(i < 6), at=f"2026-10-{10 + i}T{t.seed}"))

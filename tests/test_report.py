@@ -456,8 +456,8 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(rows["By trial"], "as if every trial were independent; one case")
 
     def test_noise_floor_says_how_often_it_would_have_misled(self):
-        for share, said in ((0.0, "; share of the 3 splits on which the decision would be wrong: 0"),
-                            (None, "on which the decision would be wrong: not measured; too few groups")):
+        for share, said in ((0.0, "; share of the 3 splits in which a change is claimed or a gate of safety not met: 0"),
+                            (None, "not met: not measured; too few groups")):
             comparison = sample()
             comparison["noise_floor"] |= {"gate_tripped_share": share,
                                           "reason": "too few groups" if share is None else None}
@@ -703,7 +703,7 @@ class SheetTest(unittest.TestCase):
     def test_what_was_not_declared_is_said_with_its_level(self):
         comparisons = self.candidates()
         comparisons[1]["decision"] |= {"among": 3, "alpha": 0.025 / 3, "level": 1 - 0.05 / 3}
-        lone = "compared without --among 3, which takes a wider interval, at 98.3333%"
+        lone = "compared without --among 3, which takes a wider interval, at 98.33%"
         self.assertEqual([lone in row.note for row in self.rows(sheet(comparisons, ["a", "b", "c"]))],
                          [False, True, True])
         for comparison in comparisons:
@@ -791,6 +791,13 @@ class TextTest(unittest.TestCase):
         text_report(comparison, unicode=False).encode("ascii")
         for text in (text_report(comparison), markdown_report(comparison), html_report(comparison, rows)):
             text.encode("utf-8")
+
+    def test_nothing_of_a_text_without_blanks_is_lost(self):
+        comparison = sample()
+        comparison["baseline"]["prompt"], comparison["candidate"]["prompt"] = "\u8a9e" * 50, "0123456789" * 12
+        text = "".join(text_report(comparison, 60).split())
+        for whole in (comparison["task"]["sha256"], comparison["case_set"]["sha256"], "\u8a9e" * 50, "0123456789" * 12):
+            self.assertIn(whole, text)
 
     def test_narrow_terminals_leave_columns_out_and_wide_ones_draw_the_slices(self):
         def lines(width, start):
@@ -1245,8 +1252,8 @@ Noise floor                -0.0952 to +0.0952         [---+--]
   By case, seeded: 7 cases.
   By trial: as if every trial were independent.
   Noise floor: the largest difference between two halves of the baseline's own
-  trials, 0.0317 on average; share of the 3 splits on which the decision would
-  be wrong: 0.1667.
+  trials, 0.0317 on average; share of the 3 splits in which a change is claimed
+  or a gate of safety not met: 0.1667.
 
 How it was measured
   comparison version: 2

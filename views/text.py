@@ -127,13 +127,17 @@ class _Screen:
         self.lines += ["", f"\x1b[{colour}m{text}\x1b[0m" if self.colour else text]
 
     def say(self, text: str, indent: str = "  ") -> None:
-        """Add a text wrapped by words to the width; a word wider than that is clipped."""
+        """Add a text wrapped by words to the width; a word wider than that is broken."""
         line = indent
         for word in clip(self.harmless(text), 1500).split(" "):
             if columns(line) + columns(word) > self.width and line != indent:
                 self.lines.append(line)
                 line = indent
-            line += clip(word, self.width - len(indent)) + " "
+            while columns(line) + columns(word) > self.width:
+                part = beginning(word, self.width - columns(line))
+                self.lines.append(line + part)
+                line, word = indent, word[len(part):]
+            line += f"{word} "
         self.lines.append(line)
 
     def table(self, story: Story, table: Table) -> None:

@@ -66,12 +66,12 @@ def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def percent(share: float) -> str:
-    """Return a share in hundredths.
+    """Return a share in hundredths, to 4 digits, to 12 where it is almost all.
 
-    >>> percent(0.95), percent(0.999995)
-    ('95%', '99.9995%')
+    >>> percent(0.95), percent(0.9999995065)
+    ('95%', '99.99995065%')
     """
-    return f"{100 * share:.6g}%"
+    return f"{100 * share:.{4 if share <= 0.999 else 12}g}%"
 
 
 def digits(value: float | None, sign: str = "") -> str:
@@ -633,8 +633,8 @@ class Words:
         ends = [] if largest is None else [-largest, largest]
         note = ends and ("the largest difference between two halves of the baseline's own trials, "
                          f"{self.plain(noise['mean_difference'])} on average; share of the "
-                         f"{count_of(noise['splits'], 'split')} on which the decision would be wrong: "
-                         f"{digits(noise['gate_tripped_share'])}")
+                         f"{count_of(noise['splits'], 'split')} in which a change is claimed or a gate of safety not "
+                         f"met: {digits(noise['gate_tripped_share'])}")
         return TableRow({"Interval": "Noise floor", "#from, to": self.span(ends)}, joined(note, noise["reason"]),
                         ends=ends)
 

@@ -35,10 +35,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from core import decide
-from core import files
+from core import decide, files, intervals
 import harness
-from core import intervals
 from core.intervals import RESAMPLES, SEED, Groups
 
 HERE = os.path.dirname(os.path.abspath(__file__))

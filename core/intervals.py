@@ -461,8 +461,7 @@ def _resampled(groups: tuple[tuple[int, int], ...]) -> _Means | _Solved:
         return _Solved(kinds, lambda t, coarse: Fraction(ways_up_to(math.floor(t * cases)), draws ** draws),
                        exact=True, step=Fraction(1, cases))
     draw = {size * wide + total: count for (size, total), count in kinds.items()}
-    ways = _counted([draw] * draws, FEW_SUMS if one_size or draws > COUNTED_SOURCES else COUNTED_SUMS)
-    if ways:
+    if ways := _counted([draw] * draws, FEW_SUMS if one_size or draws > COUNTED_SOURCES else COUNTED_SUMS):
         return _Means(ways, wide)
     return _inverted(kinds)
 

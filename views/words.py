@@ -687,8 +687,7 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     shared = [{key: words.all[key] for key in ("case_set", "task", "baseline", "missing", "score_range")}
               | {"recording": words.all["logs"]["baseline"]} for words in candidates]
     for name, alike in zip(names, shared, strict=True):
-        differing = [key for key in alike if alike[key] != shared[0][key]]
-        if differing:
+        if differing := [key for key in alike if alike[key] != shared[0][key]]:
             raise RunError(f"{name} and {names[0]} differ in {', '.join(differing)}; give comparisons of one baseline, "
                            "made alike")
     measures = dict.fromkeys(name for words in candidates for name in words.all["measures"])

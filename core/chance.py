@@ -197,7 +197,7 @@ class VeryCases:
         if passes is None:
             self.reason = self.reason or "trials do not pair, and scores are not pass or fail"
         for sides in zip(*sampled, strict=True):
-            variances = [_variance_of_mean(tuple(zip(case))) for case in sides]            # each trial is a draw
+            variances = [_variance_of_mean(tuple((score,) for score in case)) for case in sides]  # each trial is a draw
             self.variances.append(None if None in variances else math.fsum(filter(None, variances)))
 
     def _pairs(self, pair: Pair, changes: Scores) -> None:

@@ -105,7 +105,7 @@ def _require(holds: object, rule: str) -> None:
 def _is_option(name: str, value: Any) -> bool:
     """Tell whether there is such an option and its value, which may come from a file, is of the kind of its default."""
     default = DEFAULTS.get(name, ...)
-    of_kind = isinstance(value, str | None if default is None else type(default))
+    of_kind = isinstance(value, (str | None) if default is None else type(default))
     texts = value if isinstance(value, list) else []
     return of_kind and all(isinstance(text, str) for text in texts) and value in CHOICES.get(name, [value])
 

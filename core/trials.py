@@ -250,7 +250,7 @@ def _run(record: Fields, manifest: Fields, name: str, case_set: harness.CaseSet)
     side = Side(description, trials, [{"name": log["name"], "sha256": log["sha256"]} for log in logs])
     token_s = total_ns / total_tokens / 1e9 if total_tokens else None
     named = {(_host(server["host"]), server["version"]) for server in description.get("servers", [])}
-    met_later = {(host, "") for host in hosts - {"", *dict(named)}}
+    met_later = {(host, "") for host in hosts - {"", *(host for host, _ in named)}}
     servers = sorted(f"{host} {version}".strip() for host, version in named | met_later)
     return _Run(manifest, side, token_s, sorted(served - {""}), servers)
 

@@ -89,8 +89,8 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
 def failure(row: dict[str, Any], column: str | None) -> Any:
     """Return what a row says of a failure; None where that is blank, false or not a number: there was none."""
     cell = pick(row, column)
-    none = cell != cell or isinstance(row, Cells) and str(cell).strip().lower() == "false"
-    return None if none or not error_words({"error": cell}) else cell
+    says_false = isinstance(row, Cells) and str(cell).strip().lower() == "false"
+    return None if says_false or cell != cell or not error_words({"error": cell}) else cell
 
 
 # === Tables ===

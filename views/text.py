@@ -69,7 +69,7 @@ def clip(text: str, width: int) -> str:
     """
     if columns(text) <= width and len(text) <= 4 * width:
         return text
-    tail = beginning(text[:-4 * width - 8:-1], (width - 1) // 2)[::-1]
+    tail = beginning(text[::-1], (width - 1) // 2)[::-1]
     return f"{beginning(text, width - 1 - columns(tail))}…{tail}"
 
 

@@ -218,13 +218,12 @@ class Chat:
         if prompt:
             in_cases = list(dict.fromkeys(field for case in cases for field in case.input))
             self.use_prompt(*prompt, in_cases)
+            the_input = f"the input (its fields: {', '.join(in_cases[:20])})"
             so = "" if self.fields else "; the prompt names no field, so it is the system message"
             for word in sorted({*NAMED_FIELD.findall(prompt[1])}.difference(self.fields)):
-                print_stderr(f"note: prompt {prompt[0]}: {{{word}}} is no field of the input (its fields: "
-                             f"{', '.join(in_cases[:20])}), and stays as it is{so}")
+                print_stderr(f"note: prompt {prompt[0]}: {{{word}}} is no field of {the_input}, and stays as it is{so}")
             if not self.fields and not NAMED_FIELD.search(prompt[1]):
-                print_stderr(f"note: prompt {prompt[0]} names no field of the input (its fields: "
-                             f"{', '.join(in_cases[:20])}), so it is the system message")
+                print_stderr(f"note: prompt {prompt[0]} names no field of {the_input}, so it is the system message")
         elif self.text is None:
             print_stderr("note: no --prompt, so the model gets the input alone")
         for case in cases:

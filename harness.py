@@ -597,7 +597,7 @@ def check_manifest(record: Record, where: str, case_set: CaseSet) -> Header:
                        f"{RECORD_VERSION!r}, replay the log again")
     check_header(manifest, MANIFEST, f"{where}: manifest")
     log = manifest.get("log")
-    for source in [*([log] if log else ()), *(manifest.get("shards") or ())]:
+    for source in ([log] if log else []) + (manifest.get("shards") or []):
         check_fields(source, NAMED, f"{where}: manifest: log")
     _refuse_another("case_set", manifest, case_set.sha256, (where, case_set.path))
     return manifest

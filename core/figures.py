@@ -48,7 +48,7 @@ def differences(scores: Sequence[Scores], group_of: list[int]) -> Differences:
 
     The share of a case is the mean score of its trials, however many they are.
     """
-    share = functools.cache(lambda scores: Fraction(sum(scores)) / len(scores))  # of thousands most score alike
+    share = functools.cache(lambda case: Fraction(sum(case)) / len(case))  # of thousands most score alike
     both, unit = decide.whole_numbers(share(tuple(case)) for side in scores for case in side)
     return Differences(both[:len(group_of)], both[len(group_of):], unit, group_of, max(group_of) + 1)
 

@@ -693,10 +693,9 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     measures = dict.fromkeys(name for words in candidates for name in words.all["measures"])
     rows = []
     for words, page in zip(candidates, pages or [""] * len(candidates), strict=True):
-        warned, among = len(words.all["warnings"]), words.decision["among"] or 1
-        notes = [gate_line(words.all), warned and f"{count_of(warned, 'warning')} in its report"]
-        if words.overall["cases"] != first.overall["cases"]:
-            notes.append(f"over {count_of(words.overall['cases'], 'case')}")
+        warned, among, cases = len(words.all["warnings"]), words.decision["among"] or 1, words.overall["cases"]
+        notes = [gate_line(words.all), warned and f"{count_of(warned, 'warning')} in its report",
+                 cases != first.overall["cases"] and f"over {count_of(cases, 'case')}"]
         if among < len(candidates):
             alpha = (words.decision["alpha"] or ALPHA) * among / len(candidates)
             notes.append(f"compared without --among {len(candidates)}, which takes a wider interval, at "

@@ -92,15 +92,15 @@ def changed_by_chance(passes: list[Passes] | None) -> Figures:
     if len(counts) > 1:
         return {"trials_moved": None, "reason": f"cases have {min(counts)} to {max(counts)} trials"}
     trials = counts.pop()
-    moved, expected = Counter(abs(c - b) for b, _, c, _ in passes), [0.0] * (trials + 1)
+    moved, by_sampling = Counter(abs(c - b) for b, _, c, _ in passes), [0.0] * (trials + 1)
     for total, cases in Counter(b + c for b, _, c, _ in passes).items():
         for move, chance in _deals(total, trials, trials).items():
-            expected[abs(move) // trials] += cases * chance
-    rows, observed, by_chance = [], 0, 0.0
+            by_sampling[abs(move) // trials] += cases * chance
+    rows, observed, expected = [], 0, 0.0
     for least in range(trials, 0, -1):
-        observed, by_chance = observed + moved[least], by_chance + expected[least]
-        if observed or by_chance >= 0.00005:
-            rows.append({"at_least": least, "observed": observed, "expected": by_chance})
+        observed, expected = observed + moved[least], expected + by_sampling[least]
+        if observed or expected >= 0.00005:
+            rows.append({"at_least": least, "observed": observed, "expected": expected})
     return {"trials_moved": rows[::-1], "reason": None}
 
 
@@ -286,8 +286,8 @@ def alike_trials(pair: Pair) -> list[list[int]]:
     if any(None in column for column in same):
         groups = grouped(columns, all, lambda column, other: all(
             a == b or a is None or b is None for a, b in zip(column, other, strict=True)))
-    by_chance = math.comb(len(numbers), 2) * math.prod(_agreeing(case, groups) for case in cases)
-    return groups if by_chance <= ALIKE_BY_CHANCE else [[number] for number in numbers]
+    expected = math.comb(len(numbers), 2) * math.prod(_agreeing(case, groups) for case in cases)
+    return groups if expected <= ALIKE_BY_CHANCE else [[number] for number in numbers]
 
 
 def grouped(columns: Mapping[int, Sequence[Any]], enough: Callable[[Iterable[bool]], bool],

@@ -664,7 +664,7 @@ def measures(row: Row) -> dict[str, Any]:
             "cost_usd": metadata.get("cost_usd")}
 
 
-def computed(row: Row) -> tuple[Any, Any]:
+def time_and_tokens(row: Row) -> tuple[Any, Any]:
     """Return the nanoseconds that the server of a record's row says it computed the answer, and its tokens, or None."""
     return row["metadata"].get("eval_duration"), row["metadata"].get("eval_count")
 

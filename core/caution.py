@@ -34,11 +34,11 @@ def warnings(comparison: Figures, pair: Pair) -> list[Figures]:
 
 def _grading_rules(c: Figures, pair: Pair) -> Iterator[Rule]:
     near, failed, gains = zip(*(_near_misses(pair.cases, side) for side in pair.sides), strict=True)
-    was, had = c["overall"]["difference"], c["overall"]["difference"] + gains[1] - gains[0]
-    if any(near) and (10 * sum(near) >= sum(failed) or (was > 0) != (had > 0)):
+    seen, would_be = c["overall"]["difference"], c["overall"]["difference"] + gains[1] - gains[0]
+    if any(near) and (10 * sum(near) >= sum(failed) or (seen > 0) != (would_be > 0)):
         yield ("near_misses", "answers fail in nothing but capitals, blanks or punctuation: "
                f"{near[0]} of {failed[0]} failures of the baseline, {near[1]} of {failed[1]} of the candidate; had "
-               f"these passed, the difference would be {number_text(had, '+')}",
+               f"these passed, the difference would be {number_text(would_be, '+')}",
                "if the grader should be less strict, make the case set again (convert.py cases --ignore-case, or "
                "any_of); compare the logs with --cases NEW.json --recorded-with OLD.json")
 

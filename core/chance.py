@@ -349,7 +349,7 @@ def noise_floor(baseline: Scores, diffs: Differences, limits: Limits, score_rang
     >>> found["splits"], found["largest_difference"], found["gate_tripped_share"], found["reason"]
     (1, Fraction(1, 3), None, 'groups: 3, too few for an interval to try a gate on')
     """
-    trials, groups = min(map(len, baseline)), diffs.all_groups             # of uneven trials the first count
+    trials, groups = min(map(len, baseline)), diffs.group_count            # of uneven trials the first count
     half = trials // 2
     figures: Figures = dict.fromkeys(("trials_per_half", "splits", "method", "mean_difference", "largest_difference",
                                       "gate", "gate_tripped_share", "reason")) | {"gate": limits.gate}

@@ -118,7 +118,7 @@ class Differences(NamedTuple):
     candidate: list[int]
     unit: int
     group_of: list[int]  # of each case the number of its group
-    all_groups: int  # how many there are, also those that have no case here
+    group_count: int  # of all groups, also those that have no case here
 
     @property
     def numerators(self) -> list[int]:
@@ -127,7 +127,7 @@ class Differences(NamedTuple):
 
     def sums(self, values: Sequence[int]) -> list[int]:
         """Return the sum of values, one a case, over each of all groups, by its number."""
-        sums = [0] * self.all_groups
+        sums = [0] * self.group_count
         for group, value in zip(self.group_of, values, strict=True):
             sums[group] += value
         return sums
@@ -425,7 +425,7 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Figures:
             break
     if claim != verdict and gap > 0 and groups > 1:
         variance = cluster_variance(seen.groups, seen.unit) * groups
-        needed = _whole(variance * Fraction(detectable_errors(demands[0][2], groups)) ** 2 / gap ** 2)
+        needed = _rounded_up(variance * Fraction(detectable_errors(demands[0][2], groups)) ** 2 / gap ** 2)
         safe = _sources_needed(claim, seen, limits) if claim in SAFETY else None
         figures["groups_needed"] = max(needed, limits.sources, groups + 1, safe or 0)
     return figures
@@ -469,7 +469,7 @@ def _enough(values: Sequence[Number], lost: float, alpha: Number) -> int | None:
     return needed if needed < LARGEST_PLAN else None
 
 
-def _whole(value: Number) -> int:
+def _rounded_up(value: Number) -> int:
     """Return the least whole number from value on; the last digits of a float cost no case."""
     return math.ceil(float(value) * (1 - 1e-12))
 
@@ -525,7 +525,7 @@ def _plan(target: Number, reason: str | None, ways: dict[str, _Way]) -> Figures:
     for name, way in ways.items():
         room = (target / Z_95) ** 2 - way.staying
         if room > 0:
-            needed[name] = max(way.fewest, _whole(way.now * way.shrinking / room))
+            needed[name] = max(way.fewest, _rounded_up(way.now * way.shrinking / room))
         else:
             reasons.append(f"endless {name} alone leave {number_text(way.half_width(0))}")
     return {"half_width": target, **needed, "reason": "; ".join(reasons) or None}

@@ -432,10 +432,10 @@ def _inverted(kinds: _Kinds) -> _Solved:
     blur = BLUR * (max(means) - min(means)) * cases
 
     def share(t: Fraction, coarse: int) -> float:
-        heights, most = (totals, math.floor(cases * t)) if totals else (
+        inverted, most = (totals, math.floor(cases * t)) if totals else (
             InvertedSum([(draws, _heights(kinds, t))], blur * t.denominator, 0), 0)
-        reached = heights.share(most, coarse)
-        if heights.blur:           # where every group drawn has this very mean, noise brings half of the draws above it
+        reached = inverted.share(most, coarse)
+        if inverted.blur:          # where every group drawn has this very mean, noise brings half of the draws above it
             equal = sum(count for (size, total), count in kinds.items()
                         if total * t.denominator == size * t.numerator)
             reached += (equal / draws) ** draws / 2

@@ -241,7 +241,7 @@ def _run(record: Fields, manifest: Fields, name: str, case_set: harness.CaseSet)
         cases[row["case_id"]][row["trial"]] = _record_trial(row, shared)
         served.add(served_by(row))
         hosts.add(_host(row["metadata"].get("server")))
-        nanoseconds, tokens = map(amount, harness.computed(row))
+        nanoseconds, tokens = map(amount, harness.time_and_tokens(row))
         if nanoseconds and tokens:
             total_ns, total_tokens = total_ns + nanoseconds, total_tokens + tokens
     trials = [[by_number[number] for number in sorted(by_number)] for by_number in cases.values()]

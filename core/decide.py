@@ -418,15 +418,14 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Figures:
     if for_safety and not holds(safety, seen, limits):     # the normal approximation may ask for too few
         for_safety = max(for_safety, groups + 1)
     figures = {"groups_needed": None, "sources_needed": for_safety and max(for_safety, limits.sources)}
-    for claim in CLAIMS if limits.margin else CHANGES:
-        demands = _demands(claim, limits)
-        gap = min(sign * difference - limit for sign, limit, _ in demands)
-        if gap > 0:                                        # endless sources have this verdict
-            break
-    if claim != verdict and gap > 0 and groups > 1:
+    demands = {claim: _demands(claim, limits) for claim in (CLAIMS if limits.margin else CHANGES)}
+    gaps = {claim: min(sign * difference - limit for sign, limit, _ in demands[claim]) for claim in demands}
+    endless = next((claim for claim, gap in gaps.items() if gap > 0), verdict)      # what endless sources would say
+    if endless != verdict and groups > 1:
         variance = cluster_variance(seen.groups, seen.unit) * groups
-        needed = _rounded_up(variance * Fraction(detectable_errors(demands[0][2], groups)) ** 2 / gap ** 2)
-        safe = _sources_needed(claim, seen, limits) if claim in SAFETY else None
+        errors = detectable_errors(demands[endless][0][2], groups)
+        needed = _rounded_up(variance * Fraction(errors) ** 2 / gaps[endless] ** 2)
+        safe = _sources_needed(endless, seen, limits) if endless in SAFETY else None
         figures["groups_needed"] = max(needed, limits.sources, groups + 1, safe or 0)
     return figures
 

@@ -55,10 +55,10 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
         raise RunError(f"{path}: no column names the cases; choose one with --case or --input{what_else(path)}")
     optional = (args.input, args.output, args.explanation, args.error, *measured.values())
     rows.had.update(dict.fromkeys(filter(None, optional), 0))
-    told_by = (args.where or "").partition("=")[0]
+    where_column = (args.where or "").partition("=")[0]
     seen = Counter[str]()  # rows of each config and case
     for where, row in read_table(path, args.rows):
-        if args.where and args.where != f"{told_by}={text_of(pick(row, told_by))}":
+        if args.where and args.where != f"{where_column}={text_of(pick(row, where_column))}":
             continue
         rows.optional = None if isinstance(row, Cells) else args.error  # JSON may leave it out where nothing failed
         score, error = None, failure(row, args.error)

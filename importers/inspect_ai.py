@@ -22,7 +22,7 @@ from core.files import MOST_BYTES, RunError, check_fields, decode, parse_json, t
 from core.texts import LENIENT, Json, head
 from core.trials import kept_text
 from importers.rows import (
-    Rows, Sample, choose, first_words, items, opened_log, pick, score_of, table, total, versioned)
+    Rows, Sample, choose, dict_of, first_words, list_of, opened_log, pick, score_of, total, versioned)
 from importers.unzstd import decompress
 
 VERBS, WHAT = ("inspect",), "logs of Inspect, .eval or .json"
@@ -91,7 +91,7 @@ class EvalLog:
         if sample.get("invalidation"):
             error = error or "invalidated"
         self.note_selection(sample, details)
-        attached, metadata = table(sample.get("attachments")), table(sample.get("metadata"))
+        attached, metadata = dict_of(sample.get("attachments")), dict_of(sample.get("metadata"))
         asked = question(sample, attached)
         answer = pick(sample, "output.completion", pick(sample, "output.choices.0.message.content"))
         return Sample(
@@ -120,7 +120,7 @@ class EvalLog:
     def note_selection(self, sample: dict[str, Any], details: dict[str, Any]) -> None:
         """Note what was selected, or changed after the run: it may favour one side."""
         limit, ended = pick(sample, "limit.type"), str(sample.get("completed_at", "9"))
-        scored_later = [event for event in items(sample.get("events"))
+        scored_later = [event for event in list_of(sample.get("events"))
                         if pick(event, "event") == "score" and str(pick(event, "timestamp")) > ended]
         for reason, note in (
                 (sample.get("error_retries"), "tried again after an error: what counts is the last try"),
@@ -134,9 +134,9 @@ class EvalLog:
 
     def measures(self, sample: dict[str, Any]) -> dict[str, float | None]:
         """Return cost, time and tokens of the system, without those of other models or of a grader with its model."""
-        model, usage = self.spec["model"], table(sample.get("model_usage"))
+        model, usage = self.spec["model"], dict_of(sample.get("model_usage"))
         own = usage if model.startswith("none/") else {model: usage.get(model)}  # none: the task names its models
-        graders = [item for role, item in table(sample.get("role_usage")).items()
+        graders = [item for role, item in dict_of(sample.get("role_usage")).items()
                    if pick(self.spec, f"model_roles.{role}.model") == model]
         others = [name for name in usage if name not in own]
         for name in others + [f"{model} as a grader"] * len(graders):
@@ -169,12 +169,12 @@ def question(sample: dict[str, Any], attached: dict[str, Any]) -> str | None:
     if isinstance(asked, list):
         texts = [(pick(message, "role"), message_text(pick(message, "content"), attached) or "") for message in asked]
         text = "\n\n".join(f"{role}: {content}" for role, content in texts).removeprefix("user: ")
-    return "\n".join([text, *(f"{chr(65 + i)}) {choice}" for i, choice in enumerate(items(sample.get("choices"))))])
+    return "\n".join([text, *(f"{chr(65 + i)}) {choice}" for i, choice in enumerate(list_of(sample.get("choices"))))])
 
 
 def config_of(spec: dict[str, Any]) -> str:
     """Return a log's own name for its configuration: the model, and what was passed to task and solver."""
-    passed = {**table(spec.get("task_args_passed", spec.get("task_args"))), **table(spec.get("solver_args_passed"))}
+    passed = {**dict_of(spec.get("task_args_passed", spec.get("task_args"))), **dict_of(spec.get("solver_args_passed"))}
     if spec.get("solver"):  # one put in the task's own place
         passed["solver"] = spec["solver"]
     return " ".join([spec["model"], *(f"{name}={text_of(value)}" for name, value in passed.items())])
@@ -203,7 +203,7 @@ def zip_entries(path: str, file: BinaryIO, header: dict[str, Any]) -> Iterator[t
         raise RunError(f"{path}: not a whole zip; copy the log again") from None
     members = {info.filename: info for info in archive.infolist()}  # of one name the last counts, as for Inspect
     start = members.get("header.json") or members.get("_journal/start.json")  # a run that was killed has no header
-    header.update(table(start and parse(archive, start, path)))
+    header.update(dict_of(start and parse(archive, start, path)))
     names = [match for name in members if (match := SAMPLE_FILE.fullmatch(name))]
     names.sort(key=lambda match: (int(match[2]), match[1].zfill(20) if match[1].isdecimal() else match[1]))
     for match in names:

@@ -19,7 +19,7 @@ from typing import Any
 from core.files import check_fields
 from core.texts import Json
 from core.trials import listed
-from importers.rows import Rows, Sample, choose, items, opened_log, table
+from importers.rows import Rows, Sample, choose, dict_of, list_of, opened_log
 from importers.tables import read_json
 
 VERBS, WHAT = ("lm-eval",), "lm-eval's samples_*.jsonl, written with --log_samples"
@@ -50,12 +50,12 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
 
 def sample_of(row: dict[str, Any], where: str, args: argparse.Namespace, rows: Rows) -> Sample:
     # A list is what a metric of the whole task is computed from, and no score of a row.
-    of_task = [key for key in row if isinstance(row[key], list) and key in items(row.get("metrics"))]
+    of_task = [key for key in row if isinstance(row[key], list) and key in list_of(row.get("metrics"))]
     metrics = [key for key in row if key != "doc_id" and isinstance(row[key], (int, float))
                or key == args.metric and not isinstance(row[key], (list, dict))]
     score = row[choose("metric", args.metric, metrics, where,
                        f"; computed from all rows of the task at once: {listed(of_task)}" if of_task else "")]
-    if any(len(items(item)) > 1 for item in items(row.get("resps"))):
+    if any(len(list_of(item)) > 1 for item in list_of(row.get("resps"))):
         rows.notes["several answers (repeats), which lm-eval scores as one: one row, not one an answer"] += 1
     asked = (row.get("doc_hash") if row.get("doc") is None else row["doc"]) or row.get("arguments") or None
     if asked is None:
@@ -63,5 +63,5 @@ def sample_of(row: dict[str, Any], where: str, args: argparse.Namespace, rows: R
     answers = row.get("filtered_resps", row.get("resps"))
     return Sample(
         where=where, case=row["doc_id"] if asked is None else None, score=score, asked=asked, graded=row.get("target"),
-        place=row["doc_id"], fields={"doc_id": row["doc_id"], **table(row.get("doc"))},
+        place=row["doc_id"], fields={"doc_id": row["doc_id"], **dict_of(row.get("doc"))},
         output=answers[0] if isinstance(answers, list) and len(answers) == 1 else answers)

@@ -14,7 +14,7 @@ from typing import Any
 
 from core.files import RunError, check_fields
 from core.texts import Json
-from importers.rows import Rows, Sample, choose, digest, items, label, opened_log, pick, table, total, versioned
+from importers.rows import Rows, Sample, choose, dict_of, digest, label, list_of, opened_log, pick, total, versioned
 
 VERBS, WHAT = ("promptfoo",), "results of promptfoo, JSON or JSONL"
 EXAMPLE = "before=old.json after=new.json > trials.jsonl"
@@ -80,13 +80,13 @@ def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
 def explanation_of(row: dict[str, Any]) -> Any:
     """Return what each assertion said, a line each, or else what was said of all."""
     lines = [f"{pick(part, 'assertion.type', 'assertion')}: {part['reason']}"
-             for part in items(pick(row, "gradingResult.componentResults")) if pick(part, "reason")]
+             for part in list_of(pick(row, "gradingResult.componentResults")) if pick(part, "reason")]
     return "\n".join(lines) or pick(row, "gradingResult.reason")
 
 
 def result_of(row: dict[str, Any], where: str, rows: Rows) -> Result:
     test, order = row["testCase"], (row["testIdx"], row["promptIdx"])
-    variables, metadata = table(test.get("vars")), table(test.get("metadata"))
+    variables, metadata = dict_of(test.get("vars")), dict_of(test.get("metadata"))
     error, reason = None, row.get("failureReason")  # `error` also says why an answer failed
     if reason == ERROR or reason is None and row.get("error") and not row.get("gradingResult"):
         error = row.get("error") or "error"
@@ -100,7 +100,7 @@ def result_of(row: dict[str, Any], where: str, rows: Rows) -> Result:
         rows.notes["not counted, since it is not the system's: tokens and cost of graders"] += 1
     prompt = str(row["prompt"].get("label") or row["prompt"].get("raw"))
     short = label(prompt)  # a prompt without a label is labelled with all its text
-    scores = {**table(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")}
+    scores = {**dict_of(row.get("namedScores")), "score": row.get("score"), "pass": row.get("success")}
     return prompt if short == prompt else f"{short} {digest(prompt)[:8]}", Sample(
         where=f"{where}: testIdx {order[0]}, promptIdx {order[1]}", score=scores, error=error, place=order,
         config=str(row["provider"].get("label") or row["provider"].get("id")),

@@ -393,9 +393,9 @@ def choose(option: str, wanted: str | None, names: Collection[str], where: str, 
     raise RunError(f"{where}: {problem}; choose with --{option} one of: {', '.join(sorted(names)) or 'none'}{others}")
 
 
-def table(value: Any) -> dict[str, Any]:
+def dict_of(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}  # for what a log may also lack
 
 
-def items(value: Any) -> list[Any]:
+def list_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []

@@ -128,7 +128,7 @@ def refusal(path: str, wanted: str, advice: str = "", data: bytes = b"",
             error: type[Exception] = RunError) -> Exception:
     """Return the error of a file that is not what was wanted: what it is, and the command that reads it, or the advice.
 
-    The advice comes first for a file of this tool's own kinds.
+    The advice takes the place of the command for a file of this tool's own kinds, and for one whose kind is not known.
     """
     kind, reader = kinds.describe(data, path)
     return error(f"{path} is {kind + ', ' if kind else ''}not {wanted}; "
@@ -160,7 +160,7 @@ def json_line(value: Any) -> str:
 
 # === Outputs ===
 
-# How what report.py makes begins and ends.
+# How a page or a Markdown report made before begins and ends.
 _REPORTS = {"a page": rb"<!doctype html>\n<html lang=.*\n<footer><p>Made by report\.py .*</body>\n</html>\n",
             "a Markdown report": rb"### .*\n<sub>Made (by|from) [^\n]*</sub>\n(\nWhat does not fit [^\n]*\n)?"}
 
@@ -216,7 +216,7 @@ def _why_no_file(path: str, kind: str, manifest: Any) -> str:
 def _is_earlier(data: bytes, path: str, kind: str, manifest: Any) -> bool:
     """Tell whether a file that an output would replace is empty, or an earlier output of its kind.
 
-    So is a run record of the same log, or of the same case set, task and system; a log that is replayed was live.
+    Given a manifest, a run record is one only if it is of that log, or of that case set, task and system.
     """
     if not data or kind in _REPORTS:
         return not data or re.fullmatch(_REPORTS[kind], data, re.DOTALL) is not None
@@ -273,8 +273,8 @@ def _write_all(descriptor: int, data: bytes | bytearray) -> None:
 
 
 def _sync_folder(path: str) -> None:
-    """Wait until the disk knows the name of a file just made: without it the file would be lost with its folder's."""
-    with contextlib.suppress(OSError):  # a folder that may be written but not read, Windows
+    """Wait until the disk knows the name of a file just made: else a crash may lose the file with all that it holds."""
+    with contextlib.suppress(OSError):  # a folder that may be written but not read, or Windows
         folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
         os.fsync(folder)
         os.close(folder)
@@ -330,7 +330,7 @@ class Appender:
                 lines, rest = content + b"\n", b""
         kept = check(lines)
         start = rest.lstrip(b"\t")
-        if not lines and not start.startswith(beginning[:len(start)]):  # where lines are, check knows what they are
+        if not lines and not start.startswith(beginning[:len(start)]):  # of whole lines check() says what they are
             raise RunError(f"{self.path} is not a log, and does not begin as one; name another file with --log")
         self.data += lines[:kept]
         if kept < len(content):
@@ -428,7 +428,7 @@ class Timed(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> Any:
         left = self.deadline - time.monotonic()
-        if left <= 0:  # also where bytes never stop to come
+        if left <= 0:  # also where bytes never stop coming
             raise TimeoutError
         self.connection.settimeout(left)
         return self.file.readinto(buffer)
@@ -439,7 +439,6 @@ class Timed(io.RawIOBase):
 
 
 # === Fields ===
-
 
 _WORDS = {str: "text", int: "a whole number", float: "a number", dict: "an object", list: "a list", type(None): "null"}
 

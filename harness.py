@@ -448,8 +448,8 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> Record:
     """Return the run record of a finished log, or of the shards of one run joined, in whatever order they are given.
 
     Where the task or the case set is not that of the recording, the manifest names both. Raises RunError where the logs
-    do not belong together, overlap or leave a gap, or are of another case set: than the one that case_set corrects, if
-    it does, of which it may leave out cases, and must ask the others as they were asked.
+    do not belong together, overlap or leave a gap, or were recorded with another case set than this one, or than the
+    one that it corrects: of that it may leave out cases, and must ask the others as they were asked.
     """
     logs = sorted(logs, key=lambda log: (log.header["started_at"], log.name, log.sha256))
     header, recorded = dict(logs[0].header), case_set.corrects or case_set

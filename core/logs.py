@@ -112,7 +112,7 @@ def served_by(row: Row) -> str:
 
 
 def parse_log(data: bytes, where: str) -> Log:
-    """Return what a log's bytes hold; raise RunError, with the line, for what no recorder writes, or another model.
+    """Return what a log's bytes hold; raise RunError, with the line, for what no recorder writes, or a changed model.
 
     An unfinished log has no end; half a last line is no part of it.
     """
@@ -164,7 +164,7 @@ def _add(log: Log, value: Any, number: int, path: str, digest: Any) -> None:
 
 
 def read_log(path: str) -> Log:
-    """Return a finished log; raise RunError for one that is unfinished, changed, or recorded from changing weights."""
+    """Return a finished log; raise RunError for one that is unfinished, was changed, or whose model changed."""
     data = read_bytes(path)
     expect("a log", data, path, "give a log that bench.py recorded")
     log = parse_log(data, path)

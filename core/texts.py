@@ -126,8 +126,7 @@ class Json:
         return mark
 
     def _elements(self, end: str) -> Iterator[None]:
-        """Yield before each element of the list or object that begins here, which the caller reads, then pass its end.
-        """
+        """Yield before each element of the list or object that begins here, which the caller reads; then pass it."""
         self.at += 1
         mark = self._mark(end) if self.next() == end else ","
         while mark == ",":
@@ -135,7 +134,7 @@ class Json:
             mark = self._mark("," + end)
 
     def whole(self) -> Iterator[tuple[Keys, Any]]:
-        """Yield the next value, or the elements of a list, as pieces() yields those that it does not enter."""
+        """Yield ((), value) for the next value, or for each element where it is a list."""
         yield from self.pieces([()]) if self.next() == "[" else [((), self.value())]
 
     def pieces(self, inside: Collection[Keys], keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:

@@ -35,8 +35,8 @@ ANSWER_TOKENS = 1024  # the longest answer, unless an option says otherwise
 CONTEXT_TOKENS = 4096  # Ollama's smallest default; asked for, so that it does not depend on the machine
 TIMEOUT_S, LOOK_TIMEOUT_S = 300.0, 10.0  # for a whole reply: of the model, of the server about itself
 LARGEST_REPLY = 16_000_000  # bytes
-SHORT_SECRET = 4  # letters: to hide each of fewer would make a message unreadable
-# In a reply only what is no word that a model could have written is a secret.
+SHORT_SECRET = 4  # letters: to hide shorter ones would make messages unreadable
+# What is hidden in a reply: a secret of 16 letters, or of 8 with a digit. No model would write it as a word.
 NO_WORD = re.compile(r".{16,}|(?=.*[0-9]).{8,}")
 PRICES = ("price_in", "price_out")  # options: USD for a million tokens read, written
 FIXED = ("model", "messages", "stream", "n", "seed")  # the recorder decides on them

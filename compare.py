@@ -35,7 +35,7 @@ from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, flag, pars
 from views.words import Words, format_line, verdict_lines
 
 OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
-OF_RUN_RECORDS = ("task", "recorded_with")  # and the other way round
+OF_RUN_RECORDS = ("task", "recorded_with")  # options that trial logs do not have
 
 
 def compare(baseline: harness.Record, candidate: harness.Record, case_set: harness.CaseSet,

@@ -50,7 +50,7 @@ def outermost_keys(text: str) -> list[str]:
     >>> outermost_keys('[{"a": {"b": 1}, "c": "d'), outermost_keys('{"a": 1}{"b": 2}')
     (['a', 'c'], ['a'])
     """
-    parts, at = [], text.find("{") + 1
+    parts, at = [], text.find("{") + 1  # a key, its value, the next key
     with contextlib.suppress(ValueError, RecursionError):  # at the end, or where it breaks off
         while at:
             part, at = DECODER.raw_decode(text, BETWEEN.match(text, at).end())  # type: ignore[union-attr]

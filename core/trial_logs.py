@@ -243,7 +243,7 @@ class Known:
     def check(self, side: str, row: Row, where: str) -> None:
         """Raise RowTwice for a row of a side that is there, RunError for one that contradicts another of its case.
 
-        Where is how an error names the row. Ids 1 and "1" on one side contradict each other.
+        `where` is how an error names the row. Ids 1 and "1" on one side contradict each other.
         """
         seed = row.trial.seed
         if place := self.places.get((side, row.id, seed)):
@@ -344,7 +344,7 @@ class _Rows:
             side = sides[row.config]
             self.known.add(side, row, where, where)
             self.trials[side].setdefault(row.id, []).append(row.trial)
-        if kind == "a table" and not configs:  # with a row, the first line is but broken
+        if kind == "a table" and not configs:  # where rows follow, only the first line is broken
             raise refusal(path, "a plain trial log", data=data)
         self.configs[path] = configs
         sha256 = hashlib.sha256(packed).hexdigest()

@@ -346,8 +346,7 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
 
     Policy "refuse" raises RunError where something is missing, naming it. "zero" scores it 0, reasons kept, save cases
     that the baseline lacks. "drop" leaves out unscored trials, then cases without a trial on one side. What is left out
-    is listed, {"case_id", "side", "reason"}.
-    Raises RunError where no case is left, and where 0 is no score.
+    is listed, {"case_id", "side", "reason"}. Raises RunError where no case is left, and where 0 is no score.
     """
     gaps = "; ".join(_gaps(pair))
     if not gaps:
@@ -464,9 +463,9 @@ def source_groups(pair: Pair) -> list[int]:
 
 
 def repeats(values: Collection[Collection[str]]) -> bool:
-    """Tell whether the values that a tag has, those of each case that has it, repeat so that slices come of them.
+    """Tell whether the values of a tag, given for each case that has it, repeat enough to make slices.
 
-    At most MOST_VALUES of them, and at least half of the cases with a value that another case has too.
+    They are at most MOST_VALUES, and at least half of the cases have a value that another case has too.
 
     >>> repeats([["en"], ["en"], ["fr"]]), repeats([["en"], ["en"], ["fr"], ["de"], ["es"]])
     (True, False)

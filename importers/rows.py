@@ -222,7 +222,7 @@ class Rows:
         places: dict[tuple[str, int | str, int | str | None], str] = {}
         for config, case, seed, where in self._trials:
             first = places.setdefault((config, names[case], seed), where)
-            if first is not where:
+            if first is not where:  # a log given twice has the same texts
                 raise RunError(f"{where}: this trial of {config!r} is also in {first}; give each log once, number the "
                                "runs of one system with --run N, and name those of two systems: NAME=FILE, but not a "
                                "file that holds both")
@@ -348,7 +348,7 @@ def score_of(value: Any, words: Mapping[str, float | None] = NO_WORDS) -> float 
     elif isinstance(value, str) and DECIMAL.fullmatch(value.strip()):
         value = float(value)
         value = int(value) if value.is_integer() else value
-    if not isinstance(value, (int, float)) or not abs(value) < math.inf:  # NaN is not
+    if not isinstance(value, (int, float)) or not abs(value) < math.inf:  # infinity is not, nor is NaN
         return None
     return int(value) if isinstance(value, bool) else value
 

@@ -1,4 +1,4 @@
-"""Which command is meant? The entry of a zipapp that holds the whole project, docs/ci.md makes one.
+"""Which command is meant? The entry of a zipapp that holds the whole project; docs/ci.md makes one.
 
     $ python3 . harness check cases-robustness.json
     cases-robustness.json: a sound case set: 44 cases in dev, 36 cases in heldout

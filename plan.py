@@ -8,8 +8,8 @@
          89  "not worse" by more than 0.05 where nothing changed, in about half of the repetitions
 
 --sd is the standard deviation of a source's difference; docs/planning.md says how to guess it. Where every case has its
-own source, read cases for sources. Nothing is read or written. Exit status: 0 done, 1 it cannot
-be printed, 2 bad usage, 130 interrupted.
+own source, read cases for sources. Nothing is read or written. Exit status: 0 done, 1 it cannot be printed, 2 bad
+usage, 130 interrupted.
 """
 
 import os

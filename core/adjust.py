@@ -39,15 +39,14 @@ def holm(p_values: Mapping[Name, Number]) -> dict[Name, Number]:
 
 def adjusted_p_values(slices: Mapping[Name, tuple[Sequence[int], Sequence[int]]],
                       ) -> tuple[dict[Name, tuple[Fraction, Fraction]], str]:
-    """Return for each slice a p-value that allows for all the slices looked at, and the least that it could have; and
-    the method: the single-step maximum.
+    """Return by slice the p-value that allows for all slices looked at, and the least that it could be; and the method.
 
     A slice is (sums, sizes): the sum of numerators of its cases in each source group, 0 where it has none, and their
     number. A sign pattern turns whole groups, in all slices alike, so slices that share cases move together. The
     statistic of a slice is its |signed sum| over the root of its sum of squares; its p-value is the share of patterns
     under which the largest statistic of any slice is at least the one observed. A slice without any difference has
-    p = 1. Exact for up to EVERY_PATTERN groups, else SIGN_PATTERNS random patterns and (1 + k) / (1 + N). Westfall &
-    Young (1993).
+    p = 1. Exact for up to EVERY_PATTERN groups, else SIGN_PATTERNS random patterns and (1 + k) / (1 + N). The
+    single-step maximum of Westfall & Young (1993).
 
     The least is that with all of its groups moved one way, each by its number of cases, and the other slices as seen.
     Where its groups move unevenly a slice may reach still less, as one does that has: then it is what it has.
@@ -119,11 +118,11 @@ def _patterns(groups: int) -> tuple[int, list[int]]:
 
 
 def _sums_taken(column: Sequence[int]) -> list[int]:
-    """Return for each pattern, the last one first, the sum of the sizes that it takes: twice that, less the sum of all
-    sizes, is the sum with signs.
+    """Return for each pattern, the last one first, the sum of the sizes that it takes.
 
-    All patterns are added up at once: planes[i] holds bit i of each sum, so that a carry runs through all of them in a
-    few operations. A pattern that leaves a negative value out takes its size.
+    Twice that, less the sum of all sizes, is the sum with signs. All patterns are added up at once: planes[i] holds bit
+    i of each sum, so that a carry runs through all of them in a few operations. A pattern that leaves a negative value
+    out takes its size.
     """
     count, patterns = _patterns(len(column))
     planes = [0] * (sum(map(abs, column)).bit_length() + 1)

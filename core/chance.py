@@ -5,7 +5,7 @@
 
 Numbers in, a dict out for each key that `comparison.json` holds: exact or full floats, figures.py rounds. Reads, writes
 and prints nothing. `baseline` and `candidate` hold the scores (int, Fraction) of each case's trials, in order;
-`passes` is their number, where every score is 0 or 1.
+`passes` counts those that are 1, where every score is 0 or 1.
 """
 
 import functools

@@ -256,8 +256,7 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: dict[str
     """Return the claims, the first of them as verdict, the intervals they rest on, and whether the gate is met.
 
     failed holds the cases that had to pass and did not, {name: whether that is certain}; None where none had to, which
-    is no gate. A gate is met when
-    its claim holds, whatever the verdict. "undecided" meets no gate and is not "the same".
+    is no gate. A gate is met when its claim holds, whatever the verdict; "undecided" meets none and is not "the same".
 
     >>> found = decision(Evidence([(1, 1)] * 8, 10), Limits(gate="better"), True)
     >>> found["verdict"], found["claims"], found["gate_met"], found["level"]

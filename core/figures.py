@@ -187,8 +187,8 @@ def source_rows(data: Data) -> list[Figures] | None:
 def measure_figures(data: Data) -> Figures:
     """Return cost, latency and tokens a case, with the paired difference, over the cases where both sides have them.
 
-    The interval is the t interval of the standard error by source: these are not what is decided on, and have no few
-    values that a bootstrap would need. None with the reason.
+    The interval is the t interval of the standard error by source: these are not what is decided on, and have more
+    different values than a bootstrap can count. None with the reason.
     """
     figures = {}
     for name in trials.MEASURES:

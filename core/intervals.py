@@ -46,8 +46,8 @@ SEED = 20261020
 # Up to where distributions are counted: some tenths of a second where inverting takes seconds, else hundredths.
 HALVED_DRAWS, HALVED_GROUPS = 11, 26            # a half has no more than 8,192 sums
 MORE_GROUPS, FEW_SUMS_OF_HALF = 200, 2048       # groups that are tried as well, and the sums that their halves may have
-COUNTED_SOURCES = 40         # of other sizes
-COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many sources of other sizes, and for the rest
+COUNTED_SOURCES = 40         # of unequal sizes
+COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many sources of unequal sizes, for the rest
 COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for ends of sign flips: groups, or groups times places of their sums
 ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many are rounded to so many steps
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point

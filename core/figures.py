@@ -99,7 +99,7 @@ def case_figures(diffs: Differences, stream: IndexStream | None) -> Figures:
         "cases": len(numerators), **diffs.means(), "interval_95": by_case.interval, "interval_method": by_case.method,
         "better": sum(k > 0 for k in numerators), "worse": sum(k < 0 for k in numerators), "same": numerators.count(0),
         "exact_interval_95": exact.interval, "exact_method": exact.method,
-        "source_sign_flip": {"interval_95": flip.interval, "p_value": flip.tail, "groups": len(groups),
+        "source_sign_flip": {"interval_95": flip.interval, "p_value": flip.at_zero, "groups": len(groups),
                              "method": flip.method, "reason": flip.reason},
     }
 
@@ -116,7 +116,7 @@ def overall_figures(data: Data, stream: IndexStream | None) -> Figures:
         "trial_level_interval_95": trial_level and trial_level.interval,
         "trial_level_method": trial_level and trial_level.method, "trial_level_reason": data.unpaired,
         "source_groups": overall["source_sign_flip"]["groups"], "source_cluster_method": by_source.method,
-        "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.tail,
+        "source_cluster_interval_95": by_source.interval, "source_no_gain_share": by_source.at_zero,
         "these_cases": data.very_cases.figures(range(len(data.pair.cases)), overall["difference"]),
     }
 

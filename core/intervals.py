@@ -75,7 +75,7 @@ class Interval(NamedTuple):
     method: str
     exact: bool                  # counted in whole numbers, without any loss
     reason: str | None = None
-    tail: Number | None = None   # source_interval: P(mean <= 0). sign_flip: the two-sided p-value at 0
+    at_zero: Number | None = None  # source_interval: P(mean <= 0). sign_flip: the two-sided p-value at 0
 
 
 def _tail(level: Number) -> Fraction:
@@ -467,7 +467,7 @@ def _resampled(groups: tuple[tuple[int, int], ...]) -> _Means | _Solved:
 
 
 def source_interval(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
-    """Return the bootstrap interval of the mean over cases when whole source groups are drawn; tail is P(mean <= 0).
+    """Return the bootstrap interval of the mean over cases when whole source groups are drawn; at_zero is P(mean <= 0).
 
     A resample draws as many groups as there are; its mean weighs every drawn case the same (Davison & Hinkley 1997,
     Bootstrap Methods and their Application, section 3.8). Assumes that groups are independent, and promises too much
@@ -615,7 +615,7 @@ def flip_excludes(groups: Groups, unit: int, limit: Number, alpha: Number) -> bo
 
 
 def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
-    """Return the means that a sign-flip test over source groups does not reject; tail is its two-sided p-value at 0.
+    """Return the means that a sign-flip test over source groups does not reject; at_zero is its two-sided p-value at 0.
 
     If each group's difference is symmetric about the true mean, all 2 ** G sign patterns are equally likely, however
     few the groups. The ends are the floor(a 2 ** G)-th smallest and largest of the means of the non-empty subsets of
@@ -623,7 +623,7 @@ def sign_flip(groups: Groups, unit: int, level: Number = LEVEL) -> Interval:
     None. Cases without sources are groups of one.
 
     >>> found = sign_flip([(1, k) for k in (1, 2, 3, 4, 5, 6)], 1)
-    >>> found.interval, found.method, found.tail
+    >>> found.interval, found.method, found.at_zero
     ((Fraction(1, 1), Fraction(6, 1)), 'exact, 64 sign patterns', Fraction(1, 32))
     """
     n, tail, kinds = len(groups), _tail(level), Counter(groups)

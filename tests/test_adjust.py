@@ -51,7 +51,7 @@ class AdjustedPValuesTest(unittest.TestCase):
     def test_one_slice_keeps_its_own_p_value_and_company_raises_it(self):
         column, other = [3, 1, 2, 2, 1, 0, 1], [-1, -1, 1, 1, 1, 1, 1]
         (alone,), _ = p_values([column])
-        self.assertEqual(alone, sign_flip([(1, k) for k in column], 1).tail)
+        self.assertEqual(alone, sign_flip([(1, k) for k in column], 1).at_zero)
         (adjusted, _), _ = p_values([column, other])
         self.assertGreater(adjusted, alone)
         self.assertEqual(p_values([column, column]), ([alone, alone], "exact, 128 sign patterns"))

@@ -157,7 +157,7 @@ class SampledIntervalTest(unittest.TestCase):
         self.assertEqual(rounded(sampled_interval(trials, 1, stream)), [0.0091, 0.0636])
         by_source = source_interval(groups, 5)
         self.assertEqual(rounded(by_source), [0.0, 0.0727])
-        self.assertEqual(by_source.tail, Fraction(6, 9) ** 9)
+        self.assertEqual(by_source.at_zero, Fraction(6, 9) ** 9)
         self.assertEqual((by_source.method, by_source.exact), ("exact over 24310 draws", True))
         spanish = [variant == "translation" for variant in variants]
         slices = [[k for k, es in zip(numerators, spanish) if es == wanted] for wanted in (False, True)]
@@ -290,7 +290,7 @@ class SourceIntervalTest(unittest.TestCase):
                 means = every_mean(groups)
                 found = source_interval(groups, 5, level)
                 self.assertEqual(found.interval, percentiles([mean / 5 for mean in means], level))
-                self.assertEqual(found.tail, Fraction(sum(mean <= 0 for mean in means), len(means)))
+                self.assertEqual(found.at_zero, Fraction(sum(mean <= 0 for mean in means), len(means)))
                 self.assertEqual(found.method, f"exact over {math.comb(2 * len(groups) - 1, len(groups))} draws")
 
     def test_inversion_equals_brute_force(self):
@@ -303,7 +303,7 @@ class SourceIntervalTest(unittest.TestCase):
                 found = source_interval(groups, 1)
                 for ours, true in zip(found.interval, percentiles(means, 0.95)):
                     self.assertAlmostEqual(float(ours), float(true), delta=3e-3 * span)
-                self.assertAlmostEqual(found.tail, sum(mean <= 0 for mean in means) / len(means), places=3)
+                self.assertAlmostEqual(found.at_zero, sum(mean <= 0 for mean in means) / len(means), places=3)
                 self.assertFalse(found.exact)
 
     def test_no_gain_share_holds_the_draws_in_which_nothing_moved(self):
@@ -311,7 +311,7 @@ class SourceIntervalTest(unittest.TestCase):
             groups = [(1, 0)] * (count - moved) + [(1, k) for k in (3141593, 2718282, 1414214, 1618034)[:moved]]
             found = source_interval(groups, 10 ** 7)
             self.assertFalse(found.exact)
-            self.assertAlmostEqual(found.tail, (1 - moved / count) ** count, places=5)
+            self.assertAlmostEqual(found.at_zero, (1 - moved / count) ** count, places=5)
 
     def test_data_sets_lie_within_the_spread_of_an_independent_bootstrap(self):
         for name, (text, trials, _, low, high) in DATA.items():
@@ -366,7 +366,7 @@ class SignFlipTest(unittest.TestCase):
             groups, level = random_groups(rng, 8), rng.choice([0.95, 0.9, 0.5, 0.875])
             with self.subTest(groups=groups, level=level):
                 found = sign_flip(groups, 5, level)
-                self.assertEqual((found.interval, found.tail), self.by_definition(groups, level))
+                self.assertEqual((found.interval, found.at_zero), self.by_definition(groups, level))
                 self.assertEqual(found.method, f"exact, {2 ** len(groups)} sign patterns")
 
     def test_six_groups_carry_the_95_interval_and_five_the_90(self):
@@ -374,7 +374,7 @@ class SignFlipTest(unittest.TestCase):
         self.assertEqual(sign_flip(groups, 1).interval, (1, 6))
         self.assertIsNone(sign_flip(groups[:5], 1).interval)
         self.assertEqual(sign_flip(groups[:5], 1).reason, "fewer than 6 sources: too few for a 95% interval")
-        self.assertEqual(sign_flip(groups[:5], 1).tail, Fraction(1, 16))
+        self.assertEqual(sign_flip(groups[:5], 1).at_zero, Fraction(1, 16))
         self.assertEqual(sign_flip(groups[:5], 1, level=0.9).interval, (1, 5))
         self.assertEqual(sign_flip(groups[:4], 1, level=0.9).reason, "fewer than 5 sources: too few for a 90% interval")
 
@@ -401,7 +401,7 @@ class SignFlipTest(unittest.TestCase):
                 found = sign_flip(groups, 5)
                 for ours, true in zip(found.interval, interval):
                     self.assertAlmostEqual(float(ours), float(true), delta=2e-3 * (max(means) - min(means)))
-                self.assertAlmostEqual(found.tail, p_value, delta=2 / 2 ** 9)
+                self.assertAlmostEqual(found.at_zero, p_value, delta=2 / 2 ** 9)
                 self.assertFalse(found.exact)
 
     def test_coarse_and_fine_values_tend_to_the_same(self):
@@ -446,12 +446,12 @@ class SignFlipTest(unittest.TestCase):
             groups = [(rng.randint(1, 3), rng.randint(-3, 6)) for _ in range(10)]
             found = sign_flip(groups, 1)
             low, high = found.interval
-            self.assertEqual(found.tail > Fraction(1, 20), low <= 0 <= high, groups)
+            self.assertEqual(found.at_zero > Fraction(1, 20), low <= 0 <= high, groups)
 
     def test_p_value_of_equal_cases_is_binomial(self):
         groups = [(1, 1)] * 20 + [(1, -1)] * 8 + [(1, 0)] * 3
         two_sided = Fraction(2 * sum(math.comb(28, i) for i in range(9)), 2 ** 28)
-        self.assertEqual(sign_flip(groups, 1).tail, two_sided)
+        self.assertEqual(sign_flip(groups, 1).at_zero, two_sided)
 
     def test_the_low_end_touches_no_limit_that_is_excluded(self):
         rng = random.Random(5)
@@ -524,7 +524,7 @@ class SignFlipTest(unittest.TestCase):
 
     def test_no_difference_has_p_one(self):
         found = sign_flip([(2, 0)] * 7, 1)
-        self.assertEqual((found.interval, found.tail), ((0, 0), 1))
+        self.assertEqual((found.interval, found.at_zero), ((0, 0), 1))
 
 
 class LawsTest(unittest.TestCase):

@@ -91,8 +91,11 @@ def _row(row: object, score_range: ScoreRange) -> Row:
     numbered = type(row.get("task_id")) is int
     task_id = str(row["task_id"]) if numbered else _name(row, "task_id")
     config = _name(row, "config")
-    reason = error_words(row) or ("null score without an error" if row.get("score", "missing") is None else None)
-    score = None if reason else _score(row.get("score", "missing"), score_range)
+    reason = error_words(row)
+    if not reason and "score" not in row:
+        raise RunError("score is missing; write a number, or null and an error")
+    reason = reason or ("null score without an error" if row.get("score") is None else None)
+    score = None if reason else _score(row["score"], score_range)
     measures = Measures(*[_measure(row.get(name), name) for name in MEASURES])
     facts = {"cluster": _text(row.get("cluster"), "cluster").strip(), "tags": _tags(row.get("tags")),
              "input": kept_text(row.get("input")), "input_sha256": _text(row.get("input_sha256"), "input_sha256")}

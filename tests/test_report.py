@@ -456,7 +456,7 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(rows["By trial"], "as if every trial were independent; one case")
 
     def test_noise_floor_says_how_often_it_would_have_misled(self):
-        for share, said in ((0.0, "; share of the 3 splits in which a change is claimed or a gate of safety not met: 0"),
+        for share, said in ((0.0, "of the 3 splits in which a change is claimed or a gate of safety not met: 0"),
                             (None, "not met: not measured; too few groups")):
             comparison = sample()
             comparison["noise_floor"] |= {"gate_tripped_share": share,
@@ -796,8 +796,8 @@ class TextTest(unittest.TestCase):
         comparison = sample()
         comparison["baseline"]["prompt"], comparison["candidate"]["prompt"] = "\u8a9e" * 50, "0123456789" * 12
         text = "".join(text_report(comparison, 60).split())
-        for whole in (comparison["task"]["sha256"], comparison["case_set"]["sha256"], "\u8a9e" * 50, "0123456789" * 12):
-            self.assertIn(whole, text)
+        for long in (comparison["task"]["sha256"], comparison["case_set"]["sha256"], "\u8a9e" * 50, "0123456789" * 12):
+            self.assertIn(long, text)
 
     def test_narrow_terminals_leave_columns_out_and_wide_ones_draw_the_slices(self):
         def lines(width, start):

@@ -31,7 +31,7 @@ import shutil
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -89,6 +89,9 @@ class LogWriter(files.Appender):
         self.first = None
         if log.end and log.header["trials"] < self.header["trials"]:
             self.first = {"type": "extended", "trials": self.header["trials"], "at": self.header["started_at"]}
+        there = log.header["trials"]
+        if there > self.header["trials"]:
+            raise RunError(f"{self.path} has {there} trials a case; give --trials {there}, or more to extend it")
         ignored = ("trials",) if self.first else ()
         logs.refuse_run_difference(log.header, self.header, (self.path, "this command"), ignored)
         missing = {(case.id, trial): (case, trial) for case, trial in self.missing}
@@ -128,54 +131,66 @@ class LogWriter(files.Appender):
 # === Trials, several at a time ===
 
 
-def work_off(attempts: Sequence[Any], workers: int, work: Callable[[Any], Any], keep: Callable[[Any, Any], None],
-             stop: threading.Event, idle: Callable[[], None]) -> None:
-    """Keep what work() makes of each attempt, `workers` at most under way, begun in their order; idle() now and then.
+class Pool:
+    """Threads that work on attempts, several at a time; the outcomes are kept in the order in which they come."""
 
-    Outcomes are kept as they come, one at a time. Once `stop` is set none is begun. It is set where work() or keep()
-    raises: those under way are waited for and kept, then that exception is raised. Ctrl-C does not wait: what is
-    finished is kept, then KeyboardInterrupt is raised.
-    """
-    waiting = iter(attempts)
-    finished: deque[tuple[Any, Any]] = deque()
-    failures = list[BaseException]()
-    keeping = threading.Lock()  # whoever holds it keeps an outcome, and takes the next attempt
+    def __init__(self, work: Callable[[Any], Any], keep: Callable[[Any, Any], None], stop: threading.Event):
+        """work returns the outcome of an attempt, keep takes both. stop: once set, none is begun any more."""
+        self.work, self.keep, self.stop = work, keep, stop
+        self.lock = threading.Lock()  # whoever holds it begins, keeps, or writes to the log
+        self.waiting: Iterator[Any] = iter(())
+        self.finished: deque[tuple[Any, Any]] = deque()
+        self.failures: list[BaseException] = []
 
-    def serve() -> None:
+    def run(self, attempts: Sequence[Any], workers: int, idle: Callable[[], None]) -> None:
+        """Keep the outcome of each attempt, `workers` at most under way, begun in their order; idle() now and then.
+
+        Sets `stop` where one raises: those under way are waited for and kept, then that exception is raised. Ctrl-C
+        does not wait: what is finished is kept, then KeyboardInterrupt is raised.
+        """
+        self.waiting = iter(attempts)
+        threads = list[threading.Thread]()
         try:
-            while True:
-                with keeping:
-                    if finished:  # no more than one: the threads whose outcomes they are would ask nothing meanwhile
-                        keep(*finished.popleft())
-                    attempt = None if stop.is_set() else next(waiting, None)
-                if attempt is None:
-                    return
-                finished.append((attempt, work(attempt)))
-        except BaseException as error:  # raised again, in the main thread
-            failures.append(error)
-            stop.set()
-
-    threads = [threading.Thread(target=serve, daemon=True) for _ in attempts[:workers]]  # no exit waits for a server
-    try:
-        try:
+            for _ in attempts[:workers]:
+                thread = threading.Thread(target=self._serve, daemon=True)  # no exit waits for a slow server
+                try:
+                    thread.start()
+                except RuntimeError:  # the machine allows no more of them
+                    if not threads:
+                        raise RunError("no thread can be started; give this command more memory or processes") from None
+                    break
+                threads.append(thread)
             for thread in threads:
-                thread.start()
-        except RuntimeError:
-            failures.append(RunError(f"this machine does not start {workers} threads; give fewer --workers"))
-            stop.set()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(TICK_S)
-                idle()
-    except BaseException:
-        stop.set()
-        keeping.acquire()  # for good: nothing is begun or kept by the threads after this
-        while finished:
-            with contextlib.suppress(RunError):  # one that is not kept is no reason to lose the next
-                keep(*finished.popleft())
-        raise
-    if failures:
-        raise failures[0]
+                while thread.is_alive():
+                    thread.join(TICK_S)
+                    idle()
+        except BaseException:
+            self.stop.set()
+            self.lock.acquire()  # for good: nothing is begun or kept by the threads after this
+            while self.finished:
+                with contextlib.suppress(RunError):  # one that is not kept is no reason to lose the next
+                    self.keep(*self.finished.popleft())
+            raise
+        if self.failures:
+            raise self.failures[0]
+
+    def _serve(self) -> None:
+        try:
+            for attempt in iter(self._next, None):
+                self.finished.append((attempt, self.work(attempt)))
+        except BaseException as error:  # raised again, in the main thread
+            self.failures.append(error)
+            self.stop.set()
+
+    def _next(self) -> Any:
+        """Keep the outcome that has waited longest, if any; return the next attempt, or None for none.
+
+        No more than one: the threads whose outcomes are kept would wait, and ask nothing meanwhile.
+        """
+        with self.lock:
+            if self.finished:
+                self.keep(*self.finished.popleft())
+            return None if self.stop.is_set() else next(self.waiting, None)
 
 
 # === Progress ===
@@ -276,8 +291,8 @@ class Recorder:
     def __init__(self, args: argparse.Namespace, system: Any, task: Task, times: Times):
         self.args, self.system, self.task, self.times = args, system, task, times
         self.stop = threading.Event()  # set: nothing is begun or tried again, and a pause ends
-        self.look_due = False
-        self.changed: Line | None = None  # what a look found, where it was not what the header says
+        self.pool = Pool(self.work, self.keep, self.stop)
+        self.look_due, self.looking = False, threading.Lock()
         self.wait = times.wait or self.stop.wait
         self.progress = Progress(0, (), args.quiet, times.timer)
 
@@ -323,14 +338,12 @@ class Recorder:
         try:
             if writer.first:
                 writer.add(writer.first)
-            work_off(writer.missing, self.args.workers, self.work, self.keep, self.stop, self.progress.show)
+            self.pool.run(writer.missing, self.args.workers, self.progress.show)
             self.look()
             writer.seal()
         except BaseException as stopped:
             self.progress.write("")
-            if self.changed:  # there is nothing to go on with
-                writer.add(self.changed)
-                writer.seal()
+            if writer.sealed:  # the model has changed: there is nothing to go on with
                 raise
             rest = "nothing of it is kept"  # it was removed, and could not be saved elsewhere
             if os.path.exists(writer.path):
@@ -352,9 +365,12 @@ class Recorder:
             outcome = harness.attempt(self.system, self.task, *attempt)
             return {**outcome, "elapsed_s": round(self.times.timer() - began, 3), "at": harness.utc(self.times.clock())}
 
-        if self.look_due:
-            self.look_due = False
-            self.look()
+        if self.look_due and self.looking.acquire(blocking=False):
+            try:
+                self.look_due = False
+                self.look()
+            finally:
+                self.looking.release()
         outcome, reasons = self.tried(respond, f"case {attempt[0].id!r} trial {attempt[1]}")
         if reasons:
             outcome["metadata"] |= {"retries": len(reasons), "retried_after": reasons}
@@ -362,6 +378,8 @@ class Recorder:
 
     def keep(self, attempt: Attempt, outcome: Line) -> None:
         """Write an outcome into the log."""
+        if self.writer.sealed:  # the model has changed: what was still under way is of no use
+            return
         case, trial = attempt
         seed = harness.trial_seed(trial, case.id, self.args.seeds)
         self.writer.add({"type": "trial", "case_id": case.id, "trial": trial, "seed": seed, **outcome})
@@ -369,7 +387,7 @@ class Recorder:
         self.look_due |= "retries" in outcome["metadata"] or len(self.writer.rows) % LOOK_EVERY == 0
 
     def look(self) -> None:
-        """Raise RunError, with a line on it in `changed`, unless model, settings and server are those of the header."""
+        """Raise RunError, the log noted so and sealed, unless model, settings and server are those of the header."""
         server = self.prepared()  # now the system knows what its model is
         now = json.loads(files.json_line({  # as JSON holds it, like the header
             "type": "changed", "model": self.system.model, "settings": getattr(self.system, "settings", None),
@@ -377,7 +395,10 @@ class Recorder:
         try:
             logs.refuse_changed(self.writer.header, now, self.args.log)
         except RunError:
-            self.changed = now
+            with self.pool.lock:
+                with contextlib.suppress(RunError):  # where the log was removed it is noted in what was saved
+                    self.writer.add(now)
+                self.writer.seal()
             raise
 
 
@@ -398,6 +419,15 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="for one reply (default: the system's own)")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     return parser
+
+
+def shard_of(text: str) -> tuple[int, int]:
+    """Return (K, N) of "K/N"; raise RunError unless K is one of 1 to N."""
+    shard = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", text)
+    k, n = map(int, shard.groups()) if shard else (0, 0)
+    if not 1 <= k <= n:
+        raise RunError(f"--shard {text}: give K/N with K from 1 to N, for example 1/4")
+    return k, n
 
 
 def set_up(system: Any, args: argparse.Namespace) -> None:
@@ -428,16 +458,14 @@ def finish(args: argparse.Namespace, task: Task, case_set: CaseSet) -> None:
 
 def main(argv: Sequence[str] | None = None, times: Times = REAL_TIMES) -> int:
     args = build_parser().parse_args(argv)
-    shard = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", args.shard)
-    k, n = map(int, shard.groups()) if shard else (0, 0)
-    if not (1 <= k <= n and 1 <= args.workers <= MOST_WORKERS and args.retries >= 0
-            and (args.timeout is None or 0 < args.timeout < 1e9)):
-        raise RunError(f"give --shard K/N with K from 1 to N, --workers from 1 to {MOST_WORKERS}, --retries of 0 or "
-                       "more, --timeout above 0")
+    k, n = shard_of(args.shard)
     if n > 1:
         args.out = None  # of a shard there is no record
     elif args.out is None:
         args.out = f"{RUNS}/{os.path.splitext(os.path.basename(args.log))[0]}.json"
+    if (not 1 <= args.workers <= MOST_WORKERS or args.retries < 0
+            or args.timeout is not None and not 0 < args.timeout < 1e9):
+        raise RunError(f"give --workers from 1 to {MOST_WORKERS}, --retries of 0 or more, --timeout above 0")
     task, case_set, system = harness.load_run(args)
     set_up(system, args)
     recorder = Recorder(args, system, task, times)
@@ -447,13 +475,15 @@ def main(argv: Sequence[str] | None = None, times: Times = REAL_TIMES) -> int:
     if args.seeds != logs.SEED_RULES[0]:
         run["seeds"] = args.seeds
     header = harness.run_header(case_set, task, system, server, run)
-    if args.out and os.path.dirname(args.out) == RUNS:
-        with contextlib.suppress(OSError):  # why it could not be made is said below
+    if args.out and os.path.dirname(args.out) == RUNS and os.path.isdir(os.path.dirname(args.log) or "."):
+        with contextlib.suppress(OSError):  # why it could not be made is said where the record is checked
             os.makedirs(RUNS, exist_ok=True)
-    inputs = [path for path in (args.cases, args.log, args.prompt) if path]
-    files.check_outputs([("a run record", args.out)], inputs, header)
+    outputs, inputs = [("a run record", args.out)], [path for path in (args.cases, args.log, args.prompt) if path]
+    if not os.path.exists(args.log):  # a log that is there is looked at first: it says what differs
+        files.check_outputs(outputs, inputs, header)
     attempts = attempts_of(case_set.of([args.split]), args.trials, (k, n))
     with contextlib.closing(LogWriter(args.log, args.resume, header, attempts)) as writer:
+        files.check_outputs(outputs, inputs, header)
         if not writer.sealed:
             recorder.record(writer, {case.id: case for case in case_set.cases})
     finish(args, task, case_set)

@@ -346,8 +346,7 @@ class FaultTest(Folder):
                     self.assert_refused(self.record("--resume"), again)
                     self.assertEqual(self.bytes(), kept)
 
-    def changes_while(self, first_reply: Callable[[Callable[[], bool]], None]) -> System:
-        """Return a system whose model changes during the first reply, which is given whether that was found."""
+    def test_what_is_under_way_when_the_model_has_changed_is_not_added_to_the_closed_log(self):
         class Changed(System):
             looks = 0
 
@@ -356,50 +355,19 @@ class FaultTest(Folder):
                 return {"host": "h", "version": str(min(self.looks, 2))}
 
         def hook(number: int, unit: Any) -> None:
-            if unit == ("c0", 1):
+            if unit == ("c1", 1):
                 under_way.set()
-                first_reply(system.recorder_stops)
-            elif number < 4:
+                while b'"type": "end"' not in self.bytes():
+                    time.sleep(0.001)
+            elif number < 3:
                 under_way.wait(10)
                 raise Unavailable("503 busy")  # so that the server is looked at
 
-        under_way, stops = threading.Event(), []
-        system = Changed(hook)
-        system.recorder_stops = lambda: any(stop.is_set() for stop in stops)
-        init = bench.Recorder.__init__
-
-        def noting_init(recorder: bench.Recorder, *given: Any) -> None:
-            init(recorder, *given)
-            stops.append(recorder.stop)
-
-        self.enterContext(mock.patch.object(bench.Recorder, "__init__", noting_init))
-        return system
-
-    def kinds(self) -> list[str]:
-        return [json.loads(line)["type"] for line in self.bytes().splitlines()]
-
-    def test_the_log_is_closed_once_what_was_under_way_when_the_model_changed_is_kept(self):
-        def first_reply(found: Callable[[], bool]) -> None:
-            while not found():
-                time.sleep(0.001)
-
-        result = Folder.record(self, "--workers", "2", system=self.changes_while(first_reply))
+        under_way = threading.Event()
+        result = Folder.record(self, "--workers", "2", system=Changed(hook))
         self.assert_refused(result, "the model changed while it was recorded", "server.version")
-        self.assertEqual(self.kinds(), ["header", "trial", "trial", "changed", "end"])
-
-    def test_a_model_that_changed_is_noted_where_ctrl_c_ends_the_run_too(self):
-        ended = threading.Event()
-        self.addCleanup(ended.set)
-
-        def first_reply(found: Callable[[], bool]) -> None:
-            while not found():
-                time.sleep(0.001)
-            os.kill(os.getpid(), signal.SIGINT)
-            ended.wait(10)
-
-        with self.assertRaises(KeyboardInterrupt):
-            Folder.record(self, "--workers", "2", system=self.changes_while(first_reply))
-        self.assertEqual(self.kinds(), ["header", "trial", "changed", "end"])
+        kinds = [json.loads(line)["type"] for line in self.bytes().splitlines()]
+        self.assertEqual(kinds, ["header", "trial", "changed", "end"])
 
     def test_where_no_server_is_the_command_ends_at_once_quiet_or_not(self):
         self.serve().close()
@@ -683,6 +651,12 @@ class ResumeTest(Folder):
                 self.assertIn("ZeroDivisionError", result.err)
         self.assertEqual(harness.read_record(self.out)["summary"]["dev"]["pass"], 9)
 
+    def test_a_resumed_run_with_another_model_says_so_before_it_looks_at_the_record(self):
+        self.record()
+        other = System()
+        other.model = "other"
+        self.assert_refused(self.record("--resume", system=other), "differ in system.model", 'null and "other"')
+
     def test_a_torn_line_goes_to_no_file_that_a_link_names(self):
         self.save(torn := self.stop_after(4)[:-30])
         os.symlink(self.cases, f"{self.log}.torn")
@@ -958,7 +932,7 @@ class ExtendTest(Folder):
         self.assertEqual(harness.read_record(self.out)["manifest"]["extended"], [3, 5])
         whole = self.bytes()
         for self.trials in (3, 5):
-            self.assert_refused(self.record("--resume"), f"differ in trials: 6 and {self.trials}; ")
+            self.assert_refused(self.record("--resume"), "has 6 trials a case; give --trials 6")
         self.trials = 6
         self.assertEqual(self.record("--resume", system=failing(AssertionError("asked"), 1)).status, 0)
         self.assertEqual(self.bytes(), whole)
@@ -1273,42 +1247,59 @@ class InterruptTest(Folder):
             if len(added) == 3:
                 others_kept.set()
 
-        recorder.writer = types.SimpleNamespace(rows=added, add=add)
+        recorder.writer = types.SimpleNamespace(sealed=False, rows=added, add=add)
         recorder.look = looks = mock.Mock(side_effect=lambda: self.assertTrue(others_kept.wait(10)))
         recorder.look_due = True
         cases = [(harness.Case(case_id, "dev", {}, {}, {}), 1) for case_id in "abcd"]
         with mock.patch.object(harness, "attempt", side_effect=lambda *_: {"output": 1, "metadata": {}}):
-            bench.work_off(cases, 2, recorder.work, recorder.keep, recorder.stop, lambda: None)
+            recorder.pool.run(cases, 2, lambda: None)
         self.assertEqual((sorted(added), looks.call_count), (["a", "b", "c", "d"], 1))
-        self.assertFalse(recorder.look_due)
+        self.assertEqual((recorder.look_due, recorder.looking.locked()), (False, False))
         for retried in ({"retries": 1}, {}):  # a server that had to be tried again is looked at before the next trial
             recorder.keep(cases[0], {"output": 1, "metadata": retried})
             self.assertTrue(recorder.look_due)
 
-    def test_a_thread_that_does_not_start_is_one_error_and_what_the_others_did_is_kept(self):
+    def test_one_looks_at_a_time_and_the_others_do_not_wait_for_it(self):
+        recorder = bench.Recorder(argparse.Namespace(quiet=True, seeds="by-trial"), None, None, bench.Times())
+        recorder.look = looks = mock.Mock()
+        recorder.look_due = True
+        with recorder.looking, mock.patch.object(harness, "attempt", return_value={"output": 1, "metadata": {}}):
+            self.assertEqual(recorder.work((harness.Case("a", "dev", {}, {}, {}), 1))["output"], 1)
+        self.assertEqual((looks.call_count, recorder.look_due), (0, True))
+
+    def test_a_changed_model_is_noted_and_the_log_sealed_while_nobody_else_writes_even_where_the_log_is_gone(self):
+        args = argparse.Namespace(quiet=True, seeds="by-trial", log="x.jsonl")
+        recorder = bench.Recorder(args, types.SimpleNamespace(model="m"), None, bench.Times())
+        recorder.prepared = lambda: None
+        locked = []
+
+        def add(line: Any) -> None:
+            locked.append(recorder.pool.lock.locked())
+            raise RunError("x.jsonl was removed")
+
+        recorder.writer = types.SimpleNamespace(header={}, add=add, seal=lambda: locked.append(
+            recorder.pool.lock.locked()))
+        with mock.patch.object(logs, "refuse_changed", side_effect=RunError("the model changed")):
+            self.assertRaisesRegex(RunError, "the model changed", recorder.look)
+        self.assertEqual(locked, [True, True])
+
+    def test_fewer_threads_than_workers_do_all_and_none_is_one_error(self):
         kept, start = list[int](), threading.Thread.start
         for allowed in (2, 0):
+            pool = bench.Pool(lambda unit: -unit, lambda unit, outcome: kept.append(outcome), threading.Event())
             starts = iter([start] * allowed)
 
             def limited(thread: threading.Thread) -> None:
                 if not (begin := next(starts, None)):
-                    begun.wait(10)
                     raise RuntimeError("can't start new thread")
                 begin(thread)
 
-            def work(unit: int) -> int:
-                begun.set()
-                time.sleep(0.01)
-                return -unit
-
-            begun = threading.Event()
-            if not allowed:
-                begun.set()
             with mock.patch.object(threading.Thread, "start", limited):
-                self.assertRaisesRegex(RunError, "does not start 4 threads; give fewer --workers", bench.work_off,
-                                       [1, 2, 3, 4, 5], 4, work, lambda unit, outcome: kept.append(outcome),
-                                       threading.Event(), lambda: None)
-        self.assertGreaterEqual(len(kept), 1)
+                if allowed:
+                    pool.run([1, 2, 3, 4, 5], 4, lambda: None)
+                else:
+                    self.assertRaisesRegex(files.RunError, "no thread can be started", pool.run, [1], 4, lambda: None)
+        self.assertEqual(sorted(kept), [-5, -4, -3, -2, -1])
 
     def test_what_is_finished_when_ctrl_c_is_heard_is_kept_and_nothing_more_is_begun(self):
         hanging, ended, late, stop = (threading.Event() for _ in range(4))
@@ -1321,7 +1312,7 @@ class InterruptTest(Folder):
                 if item == (2, -2):  # is finished, and before it can be kept comes Ctrl-C
                     hanging.wait(10)
                     os.kill(os.getpid(), signal.SIGINT)
-                    while not stop.is_set():
+                    while not (stop.is_set() and pool.lock.locked()):
                         time.sleep(0.001)
                 elif item == (3, -3):
                     late.set()
@@ -1336,9 +1327,10 @@ class InterruptTest(Folder):
         def keep(unit: int, outcome: int) -> None:
             kept.append((unit, outcome))
 
-        with mock.patch.object(bench, "deque", Interrupted), \
-                self.assertRaises(KeyboardInterrupt):
-            bench.work_off(range(9), 2, work, keep, stop, lambda: None)
+        pool = bench.Pool(work, keep, stop)
+        pool.finished = Interrupted()
+        with self.assertRaises(KeyboardInterrupt):
+            pool.run(range(9), 2, lambda: None)
         expected = [(0, 0), (1, -1), (2, -2)]
         self.assertEqual((sorted(kept), sorted(begun)), (expected, [0, 1, 2, 3]))
         ended.set()
@@ -1357,31 +1349,22 @@ class InterruptTest(Folder):
             return -unit
 
         with self.assertRaisesRegex(RunError, "answers 404"):
-            bench.work_off(range(9), 2, work, lambda *done: kept.append(done), stop, lambda: None)
+            bench.Pool(work, lambda *done: kept.append(done), stop).run(range(9), 2, lambda: None)
         self.assertEqual((sorted(begun), kept), ([0, 1], [(0, 0)]))
 
     def test_no_more_are_begun_than_can_be_under_way_while_the_disk_is_slow(self):
         begun, ahead = itertools.count(1), []
-        bench.work_off(range(200), 4, lambda unit: next(begun), lambda unit, outcome: ahead.append(
-            outcome - len(ahead)), threading.Event(), lambda: None)
+        bench.Pool(lambda unit: next(begun), lambda unit, outcome: ahead.append(outcome - len(ahead)),
+                   threading.Event()).run(range(200), 4, lambda: None)
         self.assertEqual(len(ahead), 200)
         self.assertLessEqual(max(ahead), 4)
 
     def test_a_thread_writes_one_outcome_and_asks_again_so_that_none_waits_for_all(self):
-        together, did = threading.Barrier(3, timeout=10), collections.defaultdict(list)
-
-        def work(unit: int) -> None:
-            did[threading.current_thread()].append("work")
-            together.wait()
-
-        def keep(unit: int, outcome: None) -> None:
-            did[threading.current_thread()].append("keep")
-            time.sleep(0.01)  # the others finish meanwhile, and their outcomes wait
-
-        bench.work_off(range(9), 3, work, keep, threading.Event(), lambda: None)
-        for done in did.values():
-            self.assertNotIn(("keep", "keep"), itertools.pairwise(done))
-        self.assertEqual(sum(map(len, did.values())), 18)
+        kept = []
+        pool = bench.Pool(lambda unit: unit, lambda *done: kept.append(done), threading.Event())
+        pool.waiting = iter([4])
+        pool.finished.extend([(1, -1), (2, -2), (3, -3)])
+        self.assertEqual((pool._next(), kept), (4, [(1, -1)]))
 
     def test_an_outcome_that_cannot_be_kept_after_ctrl_c_costs_no_other(self):
         self.enterContext(mock.patch.object(bench, "TICK_S", 0.01))
@@ -1393,13 +1376,12 @@ class InterruptTest(Folder):
             raise RunError("the log was removed")
 
         def idle() -> None:
-            finished.extend([(1, -1), (2, -2)])
+            pool.finished.extend([(1, -1), (2, -2)])
             raise KeyboardInterrupt
 
-        finished = collections.deque()
-        with mock.patch.object(bench, "deque", lambda: finished), \
-                self.assertRaises(KeyboardInterrupt):
-            bench.work_off([0], 1, lambda unit: ended.wait(60), keep, threading.Event(), idle)
+        pool = bench.Pool(lambda unit: ended.wait(60), keep, threading.Event())
+        with self.assertRaises(KeyboardInterrupt):
+            pool.run([0], 1, idle)
         self.assertEqual(tried, [1, 2])
 
     def test_a_process_told_to_ignore_ctrl_c_ignores_it(self):
@@ -1427,7 +1409,7 @@ class LockTest(Folder):
 
     def test_a_refused_recorder_lets_go_of_the_log(self):
         self.record()
-        self.assert_refused(self.record("--resume", "--trials", "2"), "differ in trials: 3 and 2")
+        self.assert_refused(self.record("--resume", "--trials", "2"), "has 3 trials a case; give --trials 3")
         with open(self.log, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             file.write(b"not JSON")
@@ -1580,8 +1562,8 @@ class ProgressTest(unittest.TestCase):
             drawn.set()
 
         with mock.patch.object(bench, "TICK_S", 0.001):
-            bench.work_off([1], 1, lambda unit: drawn.wait(10) and progress.retried("503 busy"),
-                           lambda unit, outcome: progress.step("pass"), threading.Event(), idle)
+            bench.Pool(lambda unit: drawn.wait(10) and progress.retried("503 busy"),
+                       lambda unit, outcome: progress.step("pass"), threading.Event()).run([1], 1, idle)
         self.assertIn("0/1 0%  time left unknown", stream.getvalue())
 
 
@@ -1608,10 +1590,10 @@ class CommandTest(Folder):
                             (("--prompt", ""), "cannot read ''"), (("--retries", "-1"), "--retries"),
                             (("--timeout", "0"), "--timeout above 0"),
                             (("--timeout", "nan"), "--timeout above 0"), (("--timeout", "inf"), "--timeout above 0"),
-                            (("--shard", "0/4"), "--shard K/N"), (("--shard", "5/4"), "from 1 to N"),
-                            (("--shard", "2"), "--shard K/N"), (("--shard=-1/-1",), "--shard K/N"),
+                            (("--shard", "0/4"), "--shard 0/4"), (("--shard", "5/4"), "from 1 to N"),
+                            (("--shard", "2"), "give K/N"), (("--shard=-1/-1",), "give K/N"),
                             (("--split", "heldout"), "0 cases in heldout"),
-                            (("--shard", "1/" + "9" * 5000), "--shard K/N"),
+                            (("--shard", "1/" + "9" * 5000), "give K/N"),
                             (("--out", self.log), "it is read as well"), (("--out", ""), "it is a folder"),
                             (("--out", self.cases), "it is read as well"),
                             (("--out", self.path("no/run.json")), "no folder")):

@@ -146,7 +146,7 @@ class Collector(socketserver.ThreadingTCPServer):
         super().__init__((host, port), Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):  # those are a client that went away
+        if not isinstance(sys.exc_info()[1], OSError):  # a client that went away; those of the log are answered
             super().handle_error(request, client_address)
 
 

@@ -243,9 +243,10 @@ def write(kind: str, path: str, text: str, manifest: Any = None) -> None:
             return
         for printed in (sys.stdout, sys.stderr):  # which comes before it
             printed.flush()
-        with (contextlib.suppress(BrokenPipeError),  # its reader has gone
-              open(path if stream is None else stream, "wb", closefd=stream is None) as device):
+        with _Stream(path if stream is None else stream, "wb", closefd=stream is None) as device:
             device.write(data)
+        if device.failure and not (stream in (1, 2) and isinstance(device.failure, BrokenPipeError)):  # its reader left
+            raise device.failure
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}; free disk space or name another file") from None
 

@@ -120,6 +120,23 @@ class WriteTest(FolderTest):
         self.assertEqual(os.read(reader, 100), b"through")
         self.assertTrue(stat.S_ISFIFO(os.stat("pipe").st_mode))
 
+    def test_a_pipe_without_a_reader_is_an_error(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with self.assertRaisesRegex(RunError, f"cannot write /dev/fd/{writer}: Broken pipe"):
+            write(f"/dev/fd/{writer}", "words")
+        os.close(writer)
+
+    def test_a_pipe_that_does_not_block_takes_all(self):
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            read = pool.submit(lambda: b"".join(iter(lambda: os.read(reader, 65_536), b"")))
+            write(f"/dev/fd/{writer}", "words" * 100_000)
+            os.close(writer)
+            self.assertEqual(read.result(10), b"words" * 100_000)
+        os.close(reader)
+
     def test_streams_are_written_to_and_never_replaced(self):
         script = ("import os, sys; from core import files; os.chdir(sys.argv[1]); sys.exit(files.run_command("
                   "lambda: print('line') or files.write('a page', sys.argv[2], 'text\\n') or 0))")
@@ -313,8 +330,8 @@ class EndTest(unittest.TestCase):
 
     def test_a_stderr_that_is_named_as_an_output_and_is_full_gives_1(self):
         for stderr, status in (("/dev/full", 1), ("gone", 4)):
-            [(_, found)] = self.ends(("stderr named", "many words ", None, stderr))[:1]
-            self.assertEqual(found[0], status)
+            for _, found in self.ends(("stderr named", "many words ", None, stderr)):
+                self.assertEqual(found[0], status)
 
     def test_streams_that_were_closed_are_as_if_nobody_read_them(self):
         ways = "exec >&-", "exec 2>&-", "exec >&- 2>&-", "exec <&- >&- 2>&-"

@@ -353,8 +353,7 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
         return pair, []
     if policy == "refuse":
         gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
-        raise RunError(f"{gaps}: record them (or name cases alike: --id of convert.py), or choose with --missing: "
-                       "drop leaves them out, zero counts them as 0")
+        raise RunError(f"{gaps}: record them, or choose with --missing: drop leaves them out, zero counts them as 0")
     if policy == "zero":  # a case that the baseline never ran says nothing of loss or gain
         low, high = pair.score_range
         if not low <= 0 <= high:
@@ -410,7 +409,7 @@ def _gaps(pair: Pair) -> Iterator[str]:
                     for case, trials in cases for trial in trials if trial.score is None]
         system = f"the {name} {side.description['name']!r:.60}"
         if absent:
-            yield f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)})"
+            yield f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)}), or names them otherwise (--id of convert.py)"
         if unscored:
             yield f"{system} has no score in {len(unscored)} of its trials ({listed(unscored)})"
 

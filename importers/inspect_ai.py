@@ -216,6 +216,8 @@ def json_entries(text: Json, header: dict[str, Any]) -> Iterator[tuple[str, Any]
             header[".".join(keys)] = value
         elif value is not None:
             yield f"sample {str(pick(value, 'id'))!r}, epoch {pick(value, 'epoch')}", value
+    if text.next():
+        raise RunError(f"{text.where()}: a second value; give one log a file")
 
 
 def parse(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Any:

@@ -88,7 +88,8 @@ def result_of(row: dict[str, Any], where: str, rows: Rows) -> Result:
     test, order = row["testCase"], (row["testIdx"], row["promptIdx"])
     variables, metadata = dict_of(test.get("vars")), dict_of(test.get("metadata"))
     error, reason = None, row.get("failureReason")  # `error` also says why an answer failed
-    if reason == ERROR or reason is None and row.get("error") and not row.get("gradingResult"):
+    ungraded = any(pick(part, "metadata.graderError") for part in list_of(pick(row, "gradingResult.componentResults")))
+    if reason == ERROR or ungraded or reason is None and row.get("error") and not row.get("gradingResult"):
         error = row.get("error") or "error"
     latency_ms, cost_usd = total(None if error else row.get("latencyMs")), total(pick(row, "response.cost"))
     if pick(row, "response.cached"):
@@ -106,7 +107,8 @@ def result_of(row: dict[str, Any], where: str, rows: Rows) -> Result:
         config=str(row["provider"].get("label") or row["provider"].get("id")),
         asked=variables or test.get("description"), graded=[test.get("assert"), test.get("threshold")],
         content=digest(*map(test.get, CONTENT)),
-        fields={"testIdx": order[0], "description": test.get("description"), **variables, **metadata},
+        fields={"testIdx": order[0], "promptIdx": order[1], "description": test.get("description"), **variables,
+                **metadata},
         usual=metadata, output=pick(row, "response.output"), explanation=explanation_of(row),
         measures={"cost_usd": cost_usd, "tokens": total(pick(row, "response.tokenUsage.total")),
                   "latency_s": None if latency_ms is None else latency_ms / 1000})

@@ -216,6 +216,11 @@ class InspectTest(ConvertTest):
             "not scored: inf"])
         self.assertEqual([row["score"] for row in rows], [None] * 5 + [1])
 
+    def test_a_second_log_in_a_file_is_refused(self):
+        path = self.log({"id": "a", "epoch": 1})
+        self.file("log.json", read(path) * 2)
+        self.refused("log.json:1: a second value; give one log a file", "inspect", path)
+
     def test_ids_stay_as_they_are(self):
         ids = [7, "a|b\n<c>", "\u2028x", 10**30, "007"]
         rows = self.rows("inspect", self.log(*((name, 1, "C") for name in ids)), "--id", "id")
@@ -752,7 +757,7 @@ class PromptfooTest(ConvertTest):
         rows = self.rows("promptfoo", f"old={old}", f"new={new}")
         log = self.file("t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
         pair = trial_logs.read_trial_logs([(None, log)], "old", "new")
-        with self.assertRaisesRegex(files.RunError, r"'old' lacks 1 of 5 cases \(teal [0-9a-f]{12}\): .*--missing"):
+        with self.assertRaisesRegex(files.RunError, r"'old' lacks 1 of 5 cases \(teal [0-9a-f]{12}\), or names.*--missing"):
             trials.apply_missing(pair, "refuse")
         both, excluded = trials.apply_missing(pair, "drop")
         self.assertEqual([case.input for case in both.cases], ["blue", "green", "grey", "red"])
@@ -783,9 +788,16 @@ class PromptfooTest(ConvertTest):
         rows = self.rows("promptfoo", self.results(
             result(0, score=0.25, success=False, failureReason=1, error="Expected x"),
             result(1, score=0, success=False, failureReason=2, error="503\nstack"),
-            {**result(2, score=0, error="old"), "failureReason": None}))
+            {**result(2, score=0, error="old"), "failureReason": None},
+            result(3, score=0, success=False, failureReason=1, error="API error: invalid key", gradingResult={
+                "pass": False, "componentResults": [{"pass": True}, {"metadata": {"graderError": True}}]})))
         self.assertEqual([(row["score"], row.get("error")) for row in rows],
-                         [(0.25, None), (None, "503"), (None, "old")])
+                         [(0.25, None), (None, "503"), (None, "old"), (None, "API error: invalid key")])
+
+    def test_one_model_with_two_settings_is_told_apart_by_its_place(self):
+        path = self.results(result(0, score=1), result(0, score=0, promptIdx=1))
+        self.assertEqual([(row["config"], row["score"]) for row in
+                          self.rows("promptfoo", path, "--config-column", "promptIdx")], [("0", 1), ("1", 0)])
 
     def test_metrics(self):
         path = self.results(result(score=0.25, success=False, namedScores={"tone": 0.5}))

@@ -502,9 +502,10 @@ class MissingTest(LogTest):
         with self.assertRaises(RunError) as caught:
             trials.apply_missing(self.gap(), "refuse")
         self.assertEqual(str(caught.exception), (
-            "the baseline 'A' lacks 1 of 4 cases (c3); the candidate 'B' lacks 1 of 4 cases (c2); "
-            "the candidate 'B' has no score in 1 of its trials (c1 seed 0: 429 slow down): record them (or name "
-            "cases alike: --id of convert.py), or choose with --missing: drop leaves them out, zero counts them as 0"))
+            "the baseline 'A' lacks 1 of 4 cases (c3), or names them otherwise (--id of convert.py); "
+            "the candidate 'B' lacks 1 of 4 cases (c2), or names them otherwise (--id of convert.py); "
+            "the candidate 'B' has no score in 1 of its trials (c1 seed 0: 429 slow down): record them, or choose "
+            "with --missing: drop leaves them out, zero counts them as 0"))
 
     def test_long_lists_are_counted(self):
         pair = self.read([line(f"c{i}", config=config) for i in range(9) for config in ("AB" if i == 0 else "A")])

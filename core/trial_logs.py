@@ -304,7 +304,7 @@ def read_lines(data: bytes, path: str, broken: list[tuple[str, str]]) -> Iterato
         data = decode(data, path).encode()
     if data[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
         with contextlib.suppress(RunError):
-            for number, value in enumerate(parse_json(decode(data, path), path), start=1):
+            for number, value in enumerate(parse_json(data, path), start=1):
                 yield f"{path}: item {number}", value
             return
     for number, line in enumerate(io.BytesIO(data), start=1):

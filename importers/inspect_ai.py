@@ -222,7 +222,7 @@ def json_entries(text: Json, header: dict[str, Any]) -> Iterator[tuple[str, Any]
 
 def parse(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Any:
     where = f"{path}: {info.filename}"
-    return parse_json(decode(unzip(archive, info, where), where), where, LENIENT)
+    return parse_json(unzip(archive, info, where), where, LENIENT)
 
 
 def unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> bytes:

@@ -50,12 +50,13 @@ COUNTED_SOURCES = 40         # of unequal sizes
 COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many sources of unequal sizes, for the rest
 COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for ends of sign flips: groups, or groups times places of their sums
 ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many are rounded to so many steps
+LARGE_SHARE, LARGE_SUMS = 0.9999, 1024          # of the squares, and sums: where so few large sizes have so much
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point
 
 # How closely the rest is computed: ends within 1e-4 of the score range.
 SOLVED_STEPS = 1 << 16       # from the smallest to the largest mean
 ROUGHLY = 16, 4, 1           # times as roughly, one after the other, until an end stays where it is
-MANY_KINDS = 1000            # of groups; of more, rough shares take as long as others
+MANY_KINDS = 1000            # of groups; of more, the roughest shares take as long as the next
 BLUR = 1.5e-5                # noise that inversion may add to a mean, of the largest difference of means
 FLIP_BLUR = 1e-4             # and to the sum of sign flips, of half the sum of all sizes
 NO_BLUR = 2                  # steps of a grid: noise of less takes longer than none
@@ -219,7 +220,7 @@ class _Solved(NamedTuple):
                               for (size, total), count in self.kinds.items())) / (cases * float(step))
         guess = middle / float(step) + spread * _normal_quantile(wanted)
         last: int | None = None
-        for coarse in (1,) if self.step or len(self.kinds) > MANY_KINDS else ROUGHLY:
+        for coarse in (1,) if self.step else ROUGHLY[1:] if len(self.kinds) > MANY_KINDS else ROUGHLY:
             end = _first(functools.partial(share_at, coarse), wanted, limits, guess, spread)
             if last is not None and abs(end - last) <= 2:
                 break
@@ -530,10 +531,7 @@ def flip_tail(times: Mapping[int, int], coarse: int = 0) -> Number:
     del sizes[0]                                                # a 0 doubles both counts
     unit = math.gcd(*sizes) or 1
     sizes = Counter({size // unit: count for size, count in sizes.items()})
-    reach = -sum(value * count for value, count in times.items() if value < 0) // unit
-    rest = sum(size * count for size, count in sizes.items()) - reach - 1
-    # Every other subset is the rest of one that counts.
-    return _subsets(sizes, reach, coarse) if reach <= rest else 1 - _subsets(sizes, rest, coarse)
+    return _subsets(sizes, -sum(value * count for value, count in times.items() if value < 0) // unit, coarse)
 
 
 def flip_p_value(values: Iterable[int]) -> Number:
@@ -548,17 +546,20 @@ def flip_p_value(values: Iterable[int]) -> Number:
 
 
 def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
-    """Return the share of all subsets of positive sizes with a sum of at most reach, which is less than half of all.
+    """Return the share of all subsets of positive sizes with a sum of at most reach.
 
     They are counted in whole numbers where these are small, or where a half of the sizes has few sums: so a sum that
-    equals the reach is seen to equal it. Else they are inverted, and what is smaller than floats can tell is bounded
-    from above (Hoeffding 1963, JASA 58:13).
+    equals the reach is seen to equal it. Else a few large sizes are counted, and the rest inverted; what is smaller
+    than floats can tell is bounded from above (Hoeffding 1963, JASA 58:13).
 
     >>> _subsets(Counter({1: 1, 2: 1}), 1, 1)      # sums 0 and 1 of 0, 1, 2 and 3
     Fraction(1, 2)
     """
     if reach < 0:
         return Fraction(0)
+    whole, squares = (sum([times * size ** power for size, times in sizes.items()]) for power in (1, 2))
+    if whole <= 2 * reach:                                      # every other subset is the rest of one that counts
+        return 1 - _subsets(sizes, whole - reach - 1, coarse)
     n, roughly = sizes.total(), coarse or 1
     if n > HALVED_GROUPS and reach * n ** 2 * roughly <= COUNTED_BITS:
         return _count_subsets(list(sizes.elements()), reach)
@@ -567,18 +568,39 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
                              FEW_SUMS_OF_HALF if n > HALVED_GROUPS else math.inf)
         if ways_up_to:
             return Fraction(ways_up_to(reach), 2 ** n)
+    if large := _few_large(sizes, squares):
+        ways = _counted([{0: 1, size: 1} for size in large.elements()])
+        return sum([count * _subsets(sizes - large, reach - part, coarse)
+                    for part, count in ways.items()]) / Fraction(2 ** large.total())
     if n <= ROUNDED_GROUPS:
         steps = ROUNDED_STEPS // roughly
         step = Fraction(2 * reach, 2 * steps + 1)               # the reach lies half way between two sums of steps
         # Rounded so that they add up to the whole: what all were off by would move the sums of the subsets.
-        ends = [round(total / step) for total in itertools.accumulate(sizes.elements(), initial=0)]
+        ends = [round(total / step) for total in itertools.accumulate(sorted(sizes.elements()), initial=0)]
         return _count_subsets([end - start for start, end in itertools.pairwise(ends)], steps)
-    whole, squares = (sum([times * size ** power for size, times in sizes.items()]) for power in (1, 2))
     bound = math.exp(-(whole - 2 * reach - 1) ** 2 / (2 * squares))
     if bound < SMALLEST_TAIL:
         return bound
     draws = [(times, {0: 1, size: 1}) for size, times in sizes.most_common()]       # those that fade first
     return max(InvertedSum(draws, roughly * FLIP_BLUR * whole / 2, reach).share(reach), min(SMALLEST_TAIL, bound))
+
+
+def _few_large(sizes: Counter[int], squares: int) -> Counter[int]:
+    """Return the largest sizes, where few of them have nearly all of the squares, so that the others hardly move them.
+
+    Noise that is little for the sum of all would be much for that of the others.
+
+    >>> _few_large(Counter({1000: 2, 1: 30}), 2_000_030), _few_large(Counter(range(1, 31)), 9455)
+    (Counter({1000: 2}), Counter())
+    """
+    large: Counter[int] = Counter()
+    for size, times in sorted(sizes.items(), reverse=True):
+        if sum([many * value ** 2 for value, many in large.items()]) > LARGE_SHARE * squares:
+            return large
+        large[size] = times
+        if math.prod([many + 1 for many in large.values()]) > LARGE_SUMS:
+            break
+    return Counter()
 
 
 def _count_subsets(sizes: Sequence[int], reach: int) -> Fraction:

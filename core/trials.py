@@ -409,7 +409,8 @@ def _gaps(pair: Pair) -> Iterator[str]:
                     for case, trials in cases for trial in trials if trial.score is None]
         system = f"the {name} {side.description['name']!r:.60}"
         if absent:
-            yield f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)}), or names them otherwise (--id of convert.py)"
+            yield (f"{system} lacks {len(absent)} of {len(cases)} cases ({listed(absent)}), or names them otherwise "
+                   "(--id of convert.py)")
         if unscored:
             yield f"{system} has no score in {len(unscored)} of its trials ({listed(unscored)})"
 

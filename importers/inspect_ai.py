@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-from core.files import MOST_BYTES, RunError, check_fields, decode, parse_json, text_of
+from core.files import MOST_BYTES, RunError, check_fields, parse_json, text_of
 from core.texts import LENIENT, Json, head
 from core.trials import kept_text
 from importers.rows import (

@@ -757,7 +757,7 @@ class PromptfooTest(ConvertTest):
         rows = self.rows("promptfoo", f"old={old}", f"new={new}")
         log = self.file("t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
         pair = trial_logs.read_trial_logs([(None, log)], "old", "new")
-        with self.assertRaisesRegex(files.RunError, r"'old' lacks 1 of 5 cases \(teal [0-9a-f]{12}\), or names.*--missing"):
+        with self.assertRaisesRegex(files.RunError, r"'old' lacks 1 of 5 cases \(teal [0-9a-f]{12}\), or .*--missing"):
             trials.apply_missing(pair, "refuse")
         both, excluded = trials.apply_missing(pair, "drop")
         self.assertEqual([case.input for case in both.cases], ["blue", "green", "grey", "red"])

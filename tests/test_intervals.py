@@ -440,6 +440,28 @@ class SignFlipTest(unittest.TestCase):
         with inverted():
             self.assertAlmostEqual(intervals.flip_tail(Counter(values)), expected, delta=0.002)
 
+    def test_small_sources_beside_a_few_large_ones_are_not_drowned_in_their_noise(self):
+        rng = random.Random(5)
+        small = [rng.choice((-9, -5, -2, 1, 4, 8)) for _ in range(399)]
+        small.append(-60 - sum(small))                              # so that the sum of all leans against the large
+        ways = {0: 1}
+        for value in small:
+            step = Counter()
+            for total, count in ways.items():
+                step[total] += count
+                step[total + value] += count
+            ways = step
+        lowest = Fraction(sum(count for total, count in ways.items() if total <= 0), 2 ** len(small))
+        small = [10 ** 5 * value for value in small]                # too fine to be counted
+        for large in ([10 ** 14 + 1] * 5, [10 ** 14 + 1, 10 ** 14 + 10 ** 9, 2 * 10 ** 14]):
+            # Only the subsets without a large value have a sum of at most 0.
+            found = intervals.flip_tail(Counter(small + large))
+            self.assertAlmostEqual(float(found), float(lowest / 2 ** len(large)), delta=1e-6)
+            groups = [(1, value) for value in small + large]
+            for off in (-1, 1):
+                alpha = lowest / 2 ** len(large) * (1 + Fraction(off, 100))
+                self.assertEqual(intervals.flip_excludes(groups, 1, 0, alpha), off > 0)
+
     def test_p_value_and_interval_agree_at_zero(self):
         rng = random.Random(17)
         for _ in range(60):

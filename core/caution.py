@@ -39,8 +39,9 @@ def _grading_rules(c: Figures, pair: Pair) -> Iterator[Rule]:
         yield ("near_misses", "answers fail in nothing but capitals, blanks or punctuation: "
                f"{near[0]} of {failed[0]} failures of the baseline, {near[1]} of {failed[1]} of the candidate; had "
                f"these passed, the difference would be {number_text(would_be, '+')}",
-               "if the grader should be less strict, make the case set again (convert.py cases --ignore-case, or "
-               "any_of); compare the logs with --cases NEW.json --recorded-with OLD.json")
+               "if the grader should be less strict, make the case set again (convert.py cases --ignore-case for "
+               "capitals; any_of for the rest), and compare the logs with --cases NEW.json --recorded-with OLD.json; a "
+               "task of your own grades again with harness.py replay --task-changed")
 
 
 def _near_misses(cases: Sequence[ComparedCase], side: Side) -> tuple[int, int, Fraction]:
@@ -123,7 +124,7 @@ def _missing_rules(c: Figures) -> Iterator[Rule]:
     trials, bounds = [c["incomplete"][side]["trials"] for side in SIDES], c["incomplete"]["difference_bounds"]
     if bounds and bounds[0] * bounds[1] <= 0:
         yield ("incomplete_decides", f"had the incomplete trials been graded, the difference could lie anywhere from "
-               f"{number_text(bounds[0])} to {number_text(bounds[1])}: its sign depends on them",
+               f"{number_text(bounds[0])} to {number_text(bounds[1])}: what can be said depends on them",
                "find out why, and record them again with what lets them end")
     if max(trials) > 2 * min(trials):
         yield ("one_sided_incomplete", "incomplete trials: baseline {}, candidate {}".format(*trials),

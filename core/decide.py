@@ -404,7 +404,7 @@ def t_interval(groups: list[tuple[int, Fraction]]) -> tuple[Number, Number]:
 
 
 def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Figures:
-    """Return "sources_needed", for the claim of safety, and "groups_needed", for the verdict of endless sources.
+    """Return "sources_needed", for the claim of safety, "groups_needed", for the verdict of endless sources, and which.
 
     The claim of safety is "equivalent" where that is the gate, else "not worse"; None without a margin, and where the
     difference seen lies beyond it. groups_needed, at the spread seen and with 80% power, is None once it has that
@@ -416,7 +416,8 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Figures:
     for_safety = _sources_needed(safety, seen, limits) if limits.margin else None
     if for_safety and not holds(safety, seen, limits):     # the normal approximation may ask for too few
         for_safety = max(for_safety, groups + 1)
-    figures = {"groups_needed": None, "sources_needed": for_safety and max(for_safety, limits.sources)}
+    figures: Figures = {"groups_needed": None, "groups_needed_for": None,
+                        "sources_needed": for_safety and max(for_safety, limits.sources)}
     demands = {claim: _demands(claim, limits) for claim in (CLAIMS if limits.margin else CHANGES)}
     gaps = {claim: min(sign * difference - limit for sign, limit, _ in demands[claim]) for claim in demands}
     endless = next((claim for claim, gap in gaps.items() if gap > 0), verdict)      # what endless sources would say
@@ -425,7 +426,7 @@ def _numbers_needed(seen: Evidence, limits: Limits, verdict: str) -> Figures:
         errors = detectable_errors(demands[endless][0][2], groups)
         needed = _rounded_up(variance * Fraction(errors) ** 2 / gaps[endless] ** 2)
         safe = _sources_needed(endless, seen, limits) if endless in SAFETY else None
-        figures["groups_needed"] = max(needed, limits.sources, groups + 1, safe or 0)
+        figures |= {"groups_needed": max(needed, limits.sources, groups + 1, safe or 0), "groups_needed_for": endless}
     return figures
 
 
@@ -511,7 +512,9 @@ def planning(diffs: Differences, trials: list[Scores], has_sources: bool, alpha:
             "endless_trials": ("trials", 0.0), "twice_groups": (unit, 0.5)}
     widths = {name: ways[way].half_width(part) if way in ways else None for name, (way, part) in left.items()}
     errors = detectable_errors(alpha, len(diffs.groups())) if ways else 0
-    return {"variance": variance, "half_width": widths | {"reason": variance["reason"]},
+    of_unit = math.sqrt(ways[unit].shrinking * ways[unit].now) if ways else None
+    return {"variance": variance | {"standard_deviation": of_unit},
+            "half_width": widths | {"reason": variance["reason"]},
             "plan": None if target is None else _plan(target, variance["reason"], ways),
             "detectable_difference": math.sqrt(ways[unit].shrinking) * errors if ways else None}
 

@@ -320,7 +320,8 @@ def _record_notes(runs: Sequence[_Run]) -> list[Note]:
         *note_of("seeds_in_name_only", "trials share their seed in name only: the server promises nothing for it, or "
                  "was sent none", " and ".join(unseeded), "take pairs of trials as independent"),
         *note_of("extended", "trials were added to a finished run", "; ".join(extended),
-                 "where the first result was looked at, say so beside this one: it is a second look"),
+                 "where the first result was looked at, say so beside this one: it is a second look (--look counts new "
+                 "sources, not trials)"),
         *note_of("other_models_served", "by the server's own word several models or fingerprints answered for one",
                  _both(served) if mixed else "", "record both again: what answers changed, under way or in between")]
 
@@ -494,5 +495,5 @@ def slices(pair: Pair, chosen: Sequence[str] = ()) -> tuple[dict[tuple[str, str]
     kept = chosen or [tag for tag in values if repeats(values[tag].values())]
     others = "" if chosen else listed(sorted(values.keys() - set(kept)), 20)
     note = note_of("tags_set_aside", f"tags of over {MOST_VALUES} values, or of values that hardly repeat, make no "
-                   "slices", others, "choose such a tag with --tag NAME")
+                   "slices", others, "choose such a tag with compare.py --tag NAME")
     return {key: tuple(members[key]) for key in sorted(members) if key[0] in kept}, note

@@ -266,7 +266,8 @@ class DecisionTest(unittest.TestCase):
         # Seven groups of one case: mean 1/10, squared deviations in tenths 9 + 9 + 4 + 4 + 1 + 1 + 0 = 28, so a
         # variance of 28 / 6; t with 6 degrees of freedom 2.447 and 0.906; (2.447 + 0.906)^2 * 28 / 6 = 52.46.
         groups = [(1, k) for k in (4, -2, 3, -1, 2, 0, 1)]
-        self.assertEqual(decide_on(groups, 10)["groups_needed"], 53)
+        found = decide_on(groups, 10)
+        self.assertEqual((found["groups_needed"], found["groups_needed_for"]), (53, "better"))
         # Worth shipping from 0.05: twice as close, four times as many.
         self.assertEqual(decide_on(groups, 10, min_gain=Fraction(1, 20))["groups_needed"], 210)
         # Not worth it below 0.5, a loss of 0.15 tolerated: not worse by now, equivalent only with
@@ -539,7 +540,8 @@ class PlanningTest(unittest.TestCase):
              {"twice_cases"}),
             ("one source", [[0, 1], [1, 1]], [[1, 1], [0, 1]], [0, 0], True, None, None),
             ("one case", [[0, 1]], [[1, 1]], [0], True, None, None),
-            ("all equal", [[1, 1]] * 4, [[1, 1]] * 4, [0, 0, 1, 1], True, {"design_effect"}, None)]
+            ("all equal", [[1, 1]] * 4, [[1, 1]] * 4, [0, 0, 1, 1], True, {"design_effect", "standard_deviation"},
+             None)]
         for reason, baseline, candidate, members, has_sources, no_variance, no_width in table:
             with self.subTest(reason):
                 found = self.plan(baseline, candidate, members, 0.1, has_sources=has_sources)

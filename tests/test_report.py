@@ -143,7 +143,8 @@ def sample():
                      "equivalence_interval": [-0.05, 0.4], "interval_with_one_more": [-0.2381, 0.4286],
                      "equivalence_interval_with_one_more": [-0.2, 0.5], "interval_with_missing_filled": None,
                      "sources_needed": None, "sources_for_level": 6, "claims": [], "verdict": "undecided",
-                     "reason": "it is wide", "groups_needed": 21, "gate": "better", "gate_met": False,
+                     "reason": "it is wide", "groups_needed": 21, "groups_needed_for": "better",
+                     "gate": "better", "gate_met": False,
                      "gate_contradicted": False, "gate_reason": "it does not lie above 0.05"},
         "shared_luck": {"trials": 3, "paired": True, "ratio": None, "p_value": None, "baseline": None,
                         "candidate": None, "withheld": False, "reason": "one seed for all cases: cannot be checked"},
@@ -157,7 +158,8 @@ def sample():
         "noise_floor": {"trials_per_half": 1, "splits": 3, "method": "every split", "mean_difference": 0.0317,
                         "largest_difference": 0.0952, "gate": "better", "gate_tripped_share": 0.1667, "reason": None},
         "variance": {"between_sources": 0.01, "between_cases": 0.002, "sampling": 0.125, "standard_error_case": 0.1201,
-                     "standard_error_source": 0.1302, "design_effect": 1.1752, "reason": None},
+                     "standard_error_source": 0.1302, "standard_deviation": 0.3189, "design_effect": 1.1752,
+                     "reason": None},
         "half_width": {"now": 0.2619, "twice_cases": 0.1852, "twice_trials": 0.2, "endless_trials": 0.1501,
                        "twice_groups": 0.1853, "reason": None},
         "plan": {"half_width": 0.1, "source_groups": 42, "cases": None, "trials": None,
@@ -540,13 +542,10 @@ class WordsTest(unittest.TestCase):
         comparison["decision"] |= {"look": "1/2", "among": 3, "level": 0.99}
         self.assertEqual(self.blocks(comparison, "questions")[1]["questions"].rows[1].note,
                          "This decides: 6 sources; 99% interval; exact, 64 sign patterns")
-        takes = "; the interval takes 9 sources or more"
-        for look, rules, said in (("1/2", 1, f"look 1/2, among 3, language=es must pass{takes}"),
-                                  (None, 0, f"among 3{takes}")):
-            comparison["decision"] |= {"look": look, "sources_for_level": 9}
+        for look, rules, said in (("1/2", 1, "look 1/2, among 3, language=es must pass"), (None, 0, "among 3")):
+            comparison["decision"] |= {"look": look, "margin": 0, "min_gain": 0, "sources_for_level": 9}
             comparison["must_pass"] = comparison["must_pass"][:rules]
-            self.assertIn(f"Declared: {said}.", list(Words(comparison).lead()))
-        self.assertIn("Declared: language=es must pass.", list(Words(sample()).lead()))
+            self.assertIn(f"Declared: {said}; the interval takes 9 sources or more.", list(Words(comparison).lead()))
 
     def test_where_the_declared_level_has_no_interval_none_of_another_level_stands_for_it(self):
         comparison = sample()
@@ -596,6 +595,13 @@ class TruthTest(unittest.TestCase):
         for key, value in changed.items():
             comparison[key] = comparison[key] | value if isinstance(value, dict) else value
         return Words(comparison)
+
+    def test_an_interval_that_looks_decided_is_told_with_the_reason_why_it_is_not(self):
+        comparison = sample()
+        comparison["decision"] |= {"gate_met": None, "groups": 6, "margin": 0, "min_gain": 0}
+        for interval, told in (([-0.1, 0.4], False), ([0.1, 0.4], True), ([-0.4, -0.1], True), (None, True)):
+            comparison["decision"]["interval"] = interval
+            self.assertEqual("; it is wide" in wording.verdict_lines(comparison)[0], told)
 
     def test_how_many_sources_would_decide_is_said_unless_the_reason_says_it(self):
         decision = {"verdict": "undecided", "groups_needed": 99, "sources_needed": 60, "margin": 0.05}
@@ -721,6 +727,7 @@ class SheetTest(unittest.TestCase):
         self.assertEqual(story.edges, ())
         self.assertIn("at 95% or 99.9995%;", story.sections[-1][2][1])
         self.assertEqual(["over 5 cases" in row.note for row in self.rows(story)], [True, False, False])
+        self.assertEqual(["margin 0.2" in row.note for row in self.rows(story)], [True, False, False])
 
     def test_the_page_of_a_candidate_is_linked_in_markdown_too(self):
         text = story_markdown(sheet(self.candidates(), ["a", "b", "c"], ["v2.html", 'x"|#a.html', "v4.html"]))
@@ -1142,8 +1149,10 @@ UNDECIDED
   difference as large with p = 0.125 (one seed for all cases: cannot be
   checked).
   No claim can be made: it is wide.
-  About 21 sources would decide a difference of this size; 6 took part.
-  Declared: language=es must pass.
+  About 21 sources would decide a difference of this size, as "better"; 6 took
+  part.
+  Declared: min gain 0.05, margin 0.02, language=es must pass; the interval
+  takes 6 sources or more.
   Gate: better and must pass, not met, the data cannot tell: it does not lie
   above 0.05.
 
@@ -1224,7 +1233,8 @@ pass^1                       0.5714     0.8095
 pass^2                       0.4762     0.7143
 pass^3                       0.4286     0.6000
   pass^k: how often k trials of a case all pass; a trial passes with the top
-  score, 1. Newly unsteady: refund, login. Newly steady: late--es, topics.
+  score, 1. Pass sometimes, and did not before: refund, login. Passed sometimes,
+  and now always or never: late--es, topics.
 
 What to record next
 With                                half-width
@@ -1235,7 +1245,7 @@ unlimited trials                        0.1501
 twice the sources, each like these      0.1853
   A half-width of 0.1000 takes 42 sources; trials do not reach it.
   The smallest difference that these would detect in 4 of 5 repetitions is
-  0.3701.
+  0.3701; the --sd of plan.py is 0.3189.
 
 Other intervals, for contrast
 Interval                             from, to             0               +0.5
@@ -1276,6 +1286,7 @@ How it was measured
   variance sampling: 0.125
   variance standard error case: 0.1201
   variance standard error source: 0.1302
+  variance standard deviation: 0.3189
   variance design effect: 1.1752
   name: told
   mode: offline

@@ -167,11 +167,14 @@ def verdict_lines(comparison: dict[str, Any]) -> list[str]:
     decision, places = comparison["decision"], places_of(comparison)
     ends = decision["interval"]
     span = " to ".join(f"{end:+.{places}f}" for end in ends) if ends else "no interval"
-    rests_on = joined(count_of(decision["groups"], decision["unit"]), declared(decision))
-    verdict = f"verdict: {decision['verdict']}; by {decision['unit']} {span} ({rests_on})"
+    rests_on = joined(count_of(decision["groups"], decision["unit"]), declared(decision, "look", "among"))
+    verdict = joined(f"verdict: {decision['verdict']}; by {decision['unit']} {span} ({rests_on})",
+                     declared(decision, "min_gain", "margin"))
     if decision["gate_met"] is not None:
         return [verdict, gate_line(comparison)]
-    return [joined(verdict, (decision["margin"] or not ends) and decision["reason"])]
+    if ends and not decision["margin"] and ends[0] <= decision["min_gain"] and ends[1] >= 0:
+        return [verdict]  # which says why it is undecided
+    return [joined(verdict, decision["reason"])]
 
 
 def gate_line(comparison: dict[str, Any]) -> str:
@@ -185,9 +188,9 @@ def gate_line(comparison: dict[str, Any]) -> str:
     return f"gate: {gate}, {outcome}"
 
 
-def declared(decision: dict[str, Any]) -> str:
-    """Return the look and the number of candidates that were declared; empty without either."""
-    return joined(*(f"{name} {decision[name]}" for name in ("look", "among") if decision[name]), by=", ")
+def declared(decision: dict[str, Any], *names: str) -> str:
+    """Return those of these that were declared: min_gain, margin, look, among; empty where none was."""
+    return joined(*(f"{name.replace('_', ' ')} {decision[name]}" for name in names if decision[name]), by=", ")
 
 
 # === One scale for drawings ===
@@ -417,12 +420,12 @@ class Words:
         if self.verdict in claims or decision["reason"] != decision["gate_reason"]:  # else the gate says it
             yield claims.get(self.verdict, f"No claim can be made: {decision['reason']}.")
         if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():
-            yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size; "
+            claim = f', as "{decision["groups_needed_for"]}"' if decision["groups_needed_for"] else ""
+            yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size{claim}; "
                    f"{self.units} took part.")
         rules = [f"{rule['tag']}={rule['value']} must pass" for rule in self.all["must_pass"]]
-        if chosen := joined(declared(decision), *rules, by=", "):
-            takes = f"the interval takes {decision['sources_for_level']} {unit}s or more" if declared(decision) else ""
-            yield f"Declared: {joined(chosen, takes)}."
+        if chosen := joined(declared(decision, "min_gain", "margin", "look", "among"), *rules, by=", "):
+            yield f"Declared: {chosen}; the interval takes {decision['sources_for_level']} {unit}s or more."
 
     def more_would_decide(self) -> bool:
         """Tell whether more units would make a claim, and the reason of the decision has not said how many."""
@@ -580,8 +583,8 @@ class Words:
         yield Table("consistency", "How steadily cases pass", [
             TableRow({"Cases": name, "#baseline": one, "#candidate": other}) for name, (one, other) in rows.items()])
         yield (f"pass^k: how often k trials of a case all pass; a trial passes with the top score, {self.high:g}. "
-               f"Newly unsteady: {listed(steadiness['newly_unsteady']) or 'none'}. "
-               f"Newly steady: {listed(steadiness['newly_steady']) or 'none'}.")
+               f"Pass sometimes, and did not before: {listed(steadiness['newly_unsteady']) or 'none'}. "
+               f"Passed sometimes, and now always or never: {listed(steadiness['newly_steady']) or 'none'}.")
 
     def unsteady(self) -> str:
         """Return how many cases of the candidate sometimes pass; with one trial a case nobody can know."""
@@ -595,7 +598,7 @@ class Words:
                   "twice the cases, no more sources": None if self.by_case else half["twice_cases"],
                   "twice the trials": half["twice_trials"], "unlimited trials": half["endless_trials"],
                   f"twice the {self.unit}s, each like these": half["twice_groups"]}
-        yield Table("plans", "What would make the interval narrower", [
+        yield Table("plans", "What would make the interval narrower (at 95%, about)", [
             TableRow({"With": name, "#half-width": self.plain(width)}) for name, width in widths.items()
             if width is not None])
         if plan["half_width"] is not None:
@@ -605,7 +608,8 @@ class Words:
             said = f"A half-width of {self.plain(plan['half_width'])} takes {takes or NOT_MEASURED}"
             yield f"{joined(said, plan['reason'])}."
         if detectable is not None:
-            yield f"The smallest difference that these would detect in 4 of 5 repetitions is {self.plain(detectable)}."
+            yield (f"The smallest difference that these would detect in 4 of 5 repetitions is {self.plain(detectable)}"
+                   f"; the --sd of plan.py is {digits(self.all['variance']['standard_deviation'])}.")
         if half["reason"]:
             yield f"Not all is measured: {half['reason']}."
 
@@ -694,7 +698,8 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     rows = []
     for words, page in zip(candidates, pages or [""] * len(candidates), strict=True):
         warned, among, cases = len(words.all["warnings"]), words.decision["among"] or 1, words.overall["cases"]
-        notes = [gate_line(words.all), warned and f"{count_of(warned, 'warning')} in its report",
+        notes = [gate_line(words.all), declared(words.decision, "min_gain", "margin"),
+                 warned and f"{count_of(warned, 'warning')} in its report",
                  cases != first.overall["cases"] and f"over {count_of(cases, 'case')}"]
         if among < len(candidates):
             alpha = (words.decision["alpha"] or ALPHA) * among / len(candidates)

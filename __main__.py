@@ -7,7 +7,6 @@ The first argument names a file of this folder without its .py; the others are t
 status.
 """
 
-import argparse
 import importlib
 import sys
 
@@ -17,11 +16,10 @@ COMMANDS = ("compare", "report", "convert", "harness", "bench", "collector", "pl
 
 
 def main() -> int:
-    parser = files.command_parser(__doc__, "compare.pyz")
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=", ".join(COMMANDS))
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the command's own; each knows --help")
-    args = parser.parse_args()
-    return int(importlib.import_module(args.command).main(args.arguments))
+    parser = files.command_parser(str(__doc__).replace("python3 .", "python3 compare.pyz"), "compare.pyz")
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=f"{', '.join(COMMANDS)}; each has --help")
+    command = parser.parse_args(sys.argv[1:2]).command
+    return int(importlib.import_module(command).main(sys.argv[2:]))
 
 
 if __name__ == "__main__":

@@ -193,8 +193,8 @@ def _module(name: str, role: str) -> Any:
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        raise RunError(f"cannot import {role} {name!r}: {type(error).__name__}: {error}; name a Python module of this "
-                       "folder, without .py, or a model as chat:MODEL") from error
+        raise RunError(f"cannot import {role} {name!r}: {type(error).__name__}: {error}; correct it, or name another "
+                       "module, without .py; a model is named as chat:MODEL") from error
 
 
 def load_task(name: str, header: Header | None = None, where: str = "") -> Task:
@@ -324,7 +324,7 @@ def grade(task: Task, case: Case, outcome: Row) -> tuple[str, dict[str, bool]]:
         graded = {}
         for name, (_, grader) in task.graders.items():
             passes = grader(case.expected, outcome["output"])
-            if isinstance(passes, (int, float, str)) and passes not in (0, 1):
+            if isinstance(passes, (int, float, str, tuple, dict)) and passes not in (0, 1):
                 raise RunError(f"the grader {name} of {task.name} returns {passes!r:.40} of case {case.id!r}, and a "
                                "case passes or fails; return true or false, or compare scores with compare.py --trials")
             if passes is not NotImplemented:
@@ -471,11 +471,10 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> Record:
     if recorded.sha256 != case_set.sha256:
         left_out = len(recorded.of(header["splits"])) - len(case_set.of(header["splits"]))
         header |= {"cases_changed": recorded.sha256, "cases_left_out": left_out}
-    if len(logs) == 1:
-        header["log"] = {"name": logs[0].name, "sha256": logs[0].sha256}
-    else:
-        header["shards"] = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
-                             "server": log.header.get("server")} for log in logs]
+    names = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
+              "server": log.header.get("server")} for log in logs]
+    one = {"name": logs[0].name, "sha256": logs[0].sha256} if len(logs) == 1 else None
+    header |= {"log": one, "shards": None if one else names}
     header |= {**_graded_with(case_set, task), "system": header["system"] | {"mode": "replay"}}
     return make_record(header, case_set, task, trials)
 
@@ -487,8 +486,9 @@ def _refuse_other_inputs(recorded: CaseSet, case_set: CaseSet, splits: Sequence[
         raise RunError(f"{case_set.path} has no case in {' '.join(splits)}; give the one that was corrected")
     for case in cases:
         if inputs.get(case.id) != json_line(case.input):  # as a model may be sent it
-            raise RunError(f"case {case.id!r} was not in this split, or had another input, when the log was recorded; "
-                           "only what was asked can be graded again: keep ids, splits and inputs, or record again")
+            raise RunError(f"{case_set.path}: case {case.id!r} was not in this split, or had another input, when the "
+                           "log was recorded; only what was asked can be graded again: keep ids, splits and inputs, or "
+                           "record again")
 
 
 def run_paths(text: str) -> list[str]:
@@ -555,6 +555,8 @@ def open_record(path: str) -> Record:
     rows = _rows(path, record)
     # To read the first row puts all that comes before it into the record.
     record["results"] = itertools.chain(list(itertools.islice(rows, 1)), rows)
+    if "manifest" not in record:
+        raise RunError(f"{path}: no manifest before the results; correct the file")
     check_fields(record, {"manifest": dict}, path)
     return record
 
@@ -702,8 +704,11 @@ def run_offline(system: Any, task: Task, case_set: CaseSet, run: dict[str, Any])
     if system.mode != "offline":
         raise RunError(f"the system {system.name} is {system.mode}, not offline; record it with bench.py")
     header = run_header(case_set, task, system, None, run)
-    rows = {(case.id, trial): {"seed": trial_seed(trial), **attempt(system, task, case, trial)}
-            for case, trial in trials_of(run, case_set)}
+    try:
+        rows = {(case.id, trial): {"seed": trial_seed(trial), **attempt(system, task, case, trial)}
+                for case, trial in trials_of(run, case_set)}
+    except Unavailable as error:
+        raise RunError(f"{system.name}: {error}; what needs a server is live: record it with bench.py") from None
     return make_record(header, case_set, task, rows)
 
 

@@ -100,8 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
         made = make(args)
     except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
-        raise files.RunError(f"{args.comparison[0]}: not a whole comparison ({type(error).__name__}: {error}); "
-                             "make it again with compare.py") from error
+        raise files.RunError(f"{' or '.join(args.comparison)}: not a whole comparison ({type(error).__name__}: {error})"
+                             "; make it again with compare.py") from error
     for kind, path, shown in made:
         if path:
             files.write(kind, path, shown)

@@ -209,8 +209,8 @@ def _why_no_file(path: str, kind: str, manifest: Any) -> str:
     if not os.path.exists(path) or _is_earlier(data := read_bytes(path), path, kind, manifest):
         return ""
     alike = " of this case set, task and system" if manifest else ""
-    return (f"it is {kinds.describe(data, path)[0] or 'a file of another kind'}, and only {kind}{alike} made before is "
-            "replaced; name another file")
+    return (f"it is {kinds.describe(data, path)[0] or 'a file of another kind'}, and only {kind}{alike} made before "
+            "is replaced, a whole one; name another file")
 
 
 def _is_earlier(data: bytes, path: str, kind: str, manifest: Any) -> bool:

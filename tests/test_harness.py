@@ -479,7 +479,8 @@ class BadModuleTest(FolderTest):
 
     def test_a_grader_that_gives_a_score_is_refused(self):
         for score, says in (("0.3", "grader same of"), ("2", "returns 2 of case"), ("'no'", "returns 'no' of"),
-                            ("1.0", ""), ("0", "")):
+                            ("(False, 'why')", "returns (False, 'why') of"),
+                            ("{'score': 1}", "returns {'score': 1} of"), ("1.0", ""), ("0", "")):
             task, system = self.module(self.TASK.replace("expected == answer", score)), self.module(self.SYSTEM)
             run = self.run_rules("--task", task, system=f"{system}:system", out=f"{score}.json")
             self.refused(*run, says=says) if says else self.assertEqual(self.command(*run)[0], 0)
@@ -501,6 +502,9 @@ class BadModuleTest(FolderTest):
     def test_a_system_that_is_not_offline_needs_a_log(self):
         name = self.module(self.SYSTEM.replace("offline", "live"))
         self.refused(*self.run_rules(system=f"{name}:system"), says="the system x is live, not offline; record it with")
+        name = self.module("import harness\n" + self.SYSTEM.replace(
+            "return {'a': 1}, {}", "raise harness.Unavailable('503 busy')"))
+        self.refused(*self.run_rules(system=f"{name}:system"), says="x: 503 busy; what needs a server is live: record")
 
     def test_what_json_cannot_hold_is_refused_and_a_bug_keeps_its_traceback(self):
         for answer, said in (("float('nan'), {}", "a value that JSON cannot hold"),
@@ -807,6 +811,11 @@ class ReplayTest(FolderTest):
             for order in itertools.permutations(names):
                 self.assertEqual(self.replayed(*order), joined)
 
+    def test_what_a_header_says_of_its_log_and_shards_is_not_taken_into_the_record(self):
+        self.save("log.jsonl", sealed([header(shards=[{"x": 1}], log=5), *rows()]))
+        manifest = json.loads(self.replayed())["manifest"]
+        self.assertEqual((manifest["log"]["name"], manifest["shards"]), ("log.jsonl", None))
+
     def test_a_run_of_which_a_later_shard_was_extended_says_so(self):
         one, units = self.shard("one.jsonl", 1, 2), list(OUTCOMES)[1::2]
         before = sealed([header(shard="2/2", trials=1, started_at="2026-11-30T09:00:00.000Z"), *rows(units[:1])])
@@ -1026,6 +1035,9 @@ class RecordTest(FolderTest):
         self.good["results"][0]["metadata"] = {"x": "y" * 100_000}
         self.save("record.json", json.dumps(self.good, sort_keys=True))
         self.assertEqual(harness.read_record("record.json"), self.good)
+        late = {"results": [{**self.good["results"][0], "metadata": {}}], "summary": {}, "manifest": {}}
+        self.save("record.json", json.dumps(late))
+        self.refused("check", "record.json", "--cases", "cases.json", says="no manifest before the results")
         for more in (self.good, {"other": 1}):
             self.save("record.json", json.dumps({"results": self.good["results"], **more}))
             with self.assertRaisesRegex(RunError, "record.json is JSON of another kind, not a run record; make one"):

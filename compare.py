@@ -32,7 +32,7 @@ from core.decide import Figures
 from core.figures import COMPARISON_VERSION, compare_pair
 from core.intervals import SEED
 from core.options import CHOICES, DEFAULT_OPTIONS, DEFAULTS, Options, flag, parse_options, words_of
-from views.words import Words, format_line, verdict_lines
+from views.words import Story, Words, format_line, verdict_lines
 
 OF_TRIAL_LOGS = ("score_range", "missing", "skip_broken_lines", "ignore_input")  # options that run records do not have
 OF_RUN_RECORDS = ("task", "recorded_with")  # options that trial logs do not have
@@ -100,6 +100,15 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def read_comparison(path: str, versions: Sequence[str] = (COMPARISON_VERSION,)) -> Figures:
+    """Return a comparison file's value; raise RunError for another kind of file or another version."""
+    saved: Figures = files.expect("a comparison", files.read_bytes(path), path, "make one with compare.py --out")
+    if saved["comparison_version"] not in versions:
+        raise files.RunError(f"{path}: comparison_version {saved['comparison_version']!r:.60}, and this tool makes "
+                             f"{COMPARISON_VERSION!r}; use the version that made it")
+    return saved
+
+
 def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> trials.Pair:
     """Return the two runs that the command names."""
     names = args.baseline, args.candidate
@@ -113,18 +122,17 @@ def read_pair(args: argparse.Namespace, reading: trial_logs.Reading) -> trials.P
     return pair
 
 
-def write_reports(args: argparse.Namespace, comparison: Figures, pair: trials.Pair) -> None:
-    """Write what --table, --markdown and --html ask for."""
+def write_reports(args: argparse.Namespace, story: Story) -> None:
+    """Write what --table, --markdown and --html ask for, once all of it is made."""
     from views import page, text  # only here: a plain comparison starts faster without them
 
     files.STAGES.enter("writing the reports")
-    story = Words(comparison, pair).story()
-    if args.table:
-        print(text.story_text(story, **text.terminal_settings(sys.stdout)), end="")
-    if args.markdown:
-        files.write("a Markdown report", args.markdown, text.story_markdown(story))
-    if args.html:
-        files.write("a page", args.html, page.story_html(story))
+    shown = text.story_text(story, **text.terminal_settings(sys.stdout)) if args.table else ""
+    forms = (("a Markdown report", args.markdown, text.story_markdown), ("a page", args.html, page.story_html))
+    made = [(kind, path, form(story)) for kind, path, form in forms if path]
+    print(shown, end="")
+    for output in made:
+        files.write(*output)
 
 
 def tell_verdict(comparison: Figures) -> None:
@@ -136,11 +144,7 @@ def tell_verdict(comparison: Figures) -> None:
 
 def check(args: argparse.Namespace) -> int:
     """Say whether a comparison comes out of what it names again, its tool_version set aside; raise RunError if not."""
-    saved = files.expect("a comparison", files.read_bytes(args.check), args.check, "make one with compare.py --out")
-    version = saved["comparison_version"]
-    if version != COMPARISON_VERSION:
-        raise files.RunError(f"{args.check}: comparison_version {version!r:.60}, and this tool makes "
-                             f"{COMPARISON_VERSION!r}; check it with the version that made it")
+    saved = read_comparison(args.check)
     try:
         options = parse_options(saved["options"])
     except (LookupError, TypeError, ValueError) as error:
@@ -185,7 +189,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         files.write("a comparison", args.out, format_json(comparison))
     print(format_json(comparison) if args.json else format_line(comparison) + "\n", end="")
     if args.table or args.markdown or args.html:
-        write_reports(args, comparison, pair)
+        write_reports(args, Words(comparison, pair).story())
     tell_verdict(comparison)
     for warning in [] if args.table else comparison["warnings"]:  # a table holds them
         files.print_stderr(f"warning: {warning['message']}; {warning['advice']}")

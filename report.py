@@ -21,19 +21,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from core import files, trials
+import compare
 import harness
-from views import page, text, words
+from views import words
 
 COMPARISON_VERSIONS = ("1", "2")  # of comparisons that can be read
-
-
-def read_comparison(path: str) -> dict[str, Any]:
-    """Return a comparison file's value; raise RunError for another kind of file or another version."""
-    comparison: dict[str, Any] = files.expect("a comparison", files.read_bytes(path), path, "make one with compare.py")
-    if comparison["comparison_version"] not in COMPARISON_VERSIONS:
-        raise files.RunError(f"{path}: comparison_version {comparison['comparison_version']!r:.60}; "
-                             f"this tool reads {' and '.join(COMPARISON_VERSIONS)}")
-    return comparison
 
 
 def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pair | None:
@@ -50,23 +42,13 @@ def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pa
     return pair
 
 
-def make(args: argparse.Namespace) -> list[tuple[str, str, str]]:
-    """Return what the command asks for: (its kind, the file it goes to, "" for stdout, and its text)."""
+def story_of(args: argparse.Namespace) -> words.Story:
+    """Return the story of the comparison, or the sheet of several."""
     files.STAGES.enter("reading the comparison and its runs")
-    first, *others = comparisons = [read_comparison(path) for path in args.comparison]
+    first, *others = comparisons = [compare.read_comparison(path, COMPARISON_VERSIONS) for path in args.comparison]
     if others:
-        story = words.sheet(comparisons, args.comparison, args.pages or ())
-    else:
-        story = words.Words(first, read_runs(args, first)).story()
-    files.STAGES.enter("writing the reports")
-    made = []
-    if args.table or not (args.markdown or args.html):
-        made.append(("text", "", text.story_text(story, **text.terminal_settings(sys.stdout))))
-    if args.markdown:
-        made.append(("a Markdown report", args.markdown, text.story_markdown(story)))
-    if args.html:
-        made.append(("a page", args.html, page.story_html(story)))
-    return made
+        return words.sheet(comparisons, args.comparison, args.pages or ())
+    return words.Words(first, read_runs(args, first)).story()
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -97,16 +79,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     runs = [path for name in args.runs or () for path in harness.run_paths(name)]
     inputs = [*args.comparison, *runs, *filter(None, (args.cases, args.recorded_with))]
     files.check_outputs([("a Markdown report", args.markdown), ("a page", args.html)], inputs)
+    args.table |= not (args.markdown or args.html)
     try:  # a comparison just made is right, or that is a bug; one from a file may be damaged
-        made = make(args)
+        compare.write_reports(args, story_of(args))
     except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
         raise files.RunError(f"{' or '.join(args.comparison)}: not a whole comparison ({type(error).__name__}: {error})"
                              "; make it again with compare.py") from error
-    for kind, path, shown in made:
-        if path:
-            files.write(kind, path, shown)
-        else:
-            sys.stdout.write(shown)
     return 0
 
 

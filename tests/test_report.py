@@ -253,7 +253,8 @@ def forged(value, kind=KEYS):
 
 
 def saved(name):
-    return report.read_comparison(os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", name))
+    return compare.read_comparison(os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", name),
+                                   report.COMPARISON_VERSIONS)
 
 
 def text_report(comparison, *settings, **named):
@@ -1060,7 +1061,7 @@ class CommandTest(unittest.TestCase):
         written = self.path("page.html")
         runs = ("--cases", self.cases, "--html", written, "--runs")
         for arguments, said in (((self.left,), "is a run record, not a comparison"),
-                                ((other,), "comparison_version '9'; this tool reads 1 and 2"),
+                                ((other,), "comparison_version '9', and this tool makes '2'; use the"),
                                 ((damaged,), "comparison.slices is 'x', which cannot be there;"),
                                 ((hollow,), "comparison.warnings[0] is 1, which cannot be there;"),
                                 ((empty,), "empty.json: not a whole comparison (TypeError"),

@@ -23,7 +23,6 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))  # `python3 -I` 
 
 import argparse
 import contextlib
-import hashlib
 import json
 import random
 import re
@@ -124,7 +123,7 @@ class LogWriter(files.Appender):
 
     def seal(self) -> None:
         """Write the end line: the number of trials, and the sha256 of every byte before it."""
-        self.add({"type": "end", "trials": len(self.rows), "sha256": hashlib.sha256(self.data).hexdigest()})
+        self.add({"type": "end", "trials": len(self.rows), "sha256": files.sha256_of(self.data)})
         self.sealed = True
 
 

@@ -14,7 +14,6 @@ what the server refuses (RunError) stops the run at once.
 
 import base64
 import contextlib
-import hashlib
 import http.client
 import io
 import json
@@ -27,7 +26,7 @@ import urllib.parse
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from core.files import STRICT, RunError, Timed, json_reason, only_value, print_stderr, text_of
+from core.files import STRICT, RunError, Timed, json_reason, only_value, print_stderr, sha256_of, text_of
 from harness import NAMED_FIELD, REJECTED, Answer, Case, Incomplete, NoRejection, Task, Unavailable, trial_seed
 
 TEMPERATURE = 1
@@ -209,7 +208,7 @@ class Chat:
     def use_prompt(self, name: str, text: str, fields: Sequence[str] = ()) -> None:
         """Take a prompt: a template where it names one of these fields of the input, else the system message."""
         self.version, self.text = name, text
-        self.prompt = f"{name} sha256:{_sha256(text)[:16]}"
+        self.prompt = f"{name} sha256:{sha256_of(text)[:16]}"
         self.fields = [field for field in fields if f"{{{field}}}" in text]
 
     def configure(self, task: Task, cases: Sequence[Case], prompt: tuple[str, str] | None, options: Fields) -> None:
@@ -245,7 +244,7 @@ class Chat:
     @property
     def settings(self) -> Fields:
         """Return all that decides the replies, as log and record keep it."""
-        return {"prompt": self.text, "prompt_sha256": self.text and _sha256(self.text), "fields": list(self.fields),
+        return {"prompt": self.text, "prompt_sha256": self.text and sha256_of(self.text), "fields": list(self.fields),
                 "temperature": self.options.get("temperature"), "seed_kept": self.seed_kept and self.sends_seed,
                 "prices": self.prices, "model": self.facts, "request": self.sent()}
 
@@ -390,8 +389,8 @@ class Ollama(Chat):
         if self.loaded_before is None:  # at the first look: what is loaded then answers nothing here
             self.loaded_before = loaded
         weights = re.findall(r"^(?:FROM|ADAPTER) .*sha256[-:]([0-9a-f]{64})", str(facts.get("modelfile")), re.M)
-        self.facts = {"weights": weights, "template": _sha256(text_of(facts.get("template"))),
-                      "parameters": _sha256(text_of([facts.get(key) for key in ("parameters", "system", "messages")]))}
+        self.facts = {"weights": weights, "template": sha256_of(text_of(facts.get("template"))),
+                      "parameters": sha256_of(text_of([*map(facts.get, ("parameters", "system", "messages"))]))}
         self.model = f"{self.asked}@{digest if self.pinned or not weights else weights[0][:12]}"
         if self.pinned and digest != self.pinned:
             raise RunError(f"{self.server.name} has {self.asked} with digest {digest}, and {self.pinned} is pinned; "
@@ -448,10 +447,6 @@ class OpenAI(Chat):
 
 def _drop_none(fields: Fields) -> Fields:
     return {key: value for key, value in fields.items() if value is not None}
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _digests(reply: Fields) -> list[tuple[str, str]]:

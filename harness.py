@@ -23,7 +23,6 @@ import argparse
 import copy
 import datetime
 import functools
-import hashlib
 import importlib.machinery
 import itertools
 import json
@@ -38,7 +37,7 @@ from typing import Any, NamedTuple
 
 from core.files import (
     LOG_START, STAGES, STRICT, TOOL_VERSION, CaseError, RunError, add_verb, check_fields, check_outputs, command_parser,
-    decode, expect, json_line, line_of, parse_json, read_bytes, refusal, run_command, stream_of, write,
+    decode, expect, json_line, line_of, parse_json, read_bytes, refusal, run_command, sha256_of, stream_of, write,
 )
 from core.kinds import HEAD, describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS, SPLITS as SPLITS, trial_seed as trial_seed
@@ -147,7 +146,7 @@ def load_cases(path: str, corrects: str | None = None) -> CaseSet:
     if count > 1:
         raise CaseError(f"{path}: the case id {case_id!r} is duplicated ({count} times); give each case its own")
     corrected = None if corrects is None else load_cases(corrects)
-    return CaseSet(value["name"], value["version"], hashlib.sha256(data).hexdigest(), cases, path, corrected)
+    return CaseSet(value["name"], value["version"], sha256_of(data), cases, path, corrected)
 
 
 def _case(item: Any, where: str) -> Case:
@@ -205,7 +204,7 @@ def load_task(name: str, header: Header | None = None, where: str = "") -> Task:
     input; one with SCHEMA says what JSON an answer is. Raises RunError for a module that is no task, and, given the
     header of a log and where that is, before it runs one with another source than the log was recorded with.
     """
-    sha256 = hashlib.sha256(_source(name)).hexdigest()
+    sha256 = sha256_of(_source(name))
     if header:  # what a log from somewhere names is run only if it is what the log was recorded with
         _refuse_another("task", header, sha256, (where, f"{name} as it is now"))
     prefix, sys.pycache_prefix = sys.pycache_prefix, os.devnull  # what is run is the source, not what was compiled once

@@ -11,6 +11,7 @@ exception is a bug and keeps its traceback.
 import argparse
 import contextlib
 import errno
+import hashlib
 import io
 import itertools
 import json
@@ -465,6 +466,11 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
 
 
 # === Command-line behaviour ===
+
+
+def sha256_of(data: bytes | bytearray | str) -> str:
+    """Return the sha256 of bytes, or of a text as UTF-8, half a character in it as an escape."""
+    return hashlib.sha256(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data).hexdigest()
 
 
 def text_of(value: object) -> str:

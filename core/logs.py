@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any
 
-from core.files import RunError, check_fields, expect, parse_json, read_bytes
+from core.files import RunError, check_fields, expect, parse_json, read_bytes, sha256_of
 
 LOG_VERSION = "1"
 SPLITS = ("dev", "heldout")
@@ -62,7 +62,7 @@ def trial_seed(trial: int, case_id: str = "", rule: str | None = None) -> int:
     (1002, 1702452015)
     """
     if rule == "per-case":
-        return int(hashlib.sha256(f"{case_id}\0{trial}".encode(errors="backslashreplace")).hexdigest()[:8], 16) >> 1
+        return int(sha256_of(f"{case_id}\0{trial}")[:8], 16) >> 1
     return 1000 + trial
 
 

@@ -10,7 +10,6 @@ collector.py refuses by the same. Reads the files it is given, writes none, prin
 
 import contextlib
 import functools
-import hashlib
 import io
 import json
 import os
@@ -20,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from core.files import STRICT, RunError, decode, json_reason, parse_json, read_bytes, refusal
+from core.files import STRICT, RunError, decode, json_reason, parse_json, read_bytes, refusal, sha256_of
 from core.kinds import HEAD, describe
 from core.texts import unpacked
 from core.trials import (
@@ -350,7 +349,7 @@ class _Rows:
         if kind == "a table" and not configs:  # where rows follow, only the first line is broken
             raise refusal(path, "a plain trial log", data=data)
         self.configs[path] = configs
-        sha256 = hashlib.sha256(packed).hexdigest()
+        sha256 = sha256_of(packed)
         for config in configs & sides.keys():
             self.logs[sides[config]].append({"name": os.path.basename(path), "sha256": sha256})
 
@@ -412,7 +411,7 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
              for case_id in sorted(case_ids)]
     sides = [rows.side(side, config, cases) for side, config in configs.items()]
     # There is no case file: its name is that of the logs, its identity that of what they say of the cases.
-    identity = json.dumps([(case.id, case.source, case.tags) for case in cases], separators=(",", ":")).encode()
+    identity = json.dumps([(case.id, case.source, case.tags) for case in cases], separators=(",", ":"))
     case_set = {"name": " + ".join(dict.fromkeys(os.path.basename(path) for _, path in paths)),
-                "sha256": hashlib.sha256(identity).hexdigest()}
+                "sha256": sha256_of(identity)}
     return Pair(cases, sides[0], sides[1], how.score_range, case_set, rows.notes() + seed_note(sides))

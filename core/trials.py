@@ -12,7 +12,6 @@ a slice or a source group. Reads no file, writes none, prints nothing.
 """
 
 import functools
-import hashlib
 import json
 import math
 from collections import Counter
@@ -20,7 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from core.files import RunError
+from core.files import RunError, sha256_of
 from core.logs import served_by
 import harness
 
@@ -150,8 +149,7 @@ def kept_text(value: object) -> str | None:
     text = value if isinstance(value, str) else _WITH_SORTED_KEYS.encode(value)
     if len(text) <= KEPT_LENGTH:
         return text
-    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
-    return f"{text[:KEPT_LENGTH]}… ({len(text)} characters, sha256 {digest})"
+    return f"{text[:KEPT_LENGTH]}… ({len(text)} characters, sha256 {sha256_of(text)})"
 
 
 def listed(names: Iterable[object], shown: int = SHOWN) -> str:

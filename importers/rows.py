@@ -10,7 +10,6 @@ Prints the rows and their notes.
 
 import argparse
 import contextlib
-import hashlib
 import json
 import math
 import os
@@ -21,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
-from core.files import STAGES, RunError, clean, json_line, print_stderr, read_bytes, refusal, text_of
+from core.files import STAGES, RunError, clean, json_line, print_stderr, read_bytes, refusal, sha256_of, text_of
 from core.kinds import HEAD, describe
 from core.texts import head, opened
 from core.trial_logs import check_row
@@ -360,7 +359,7 @@ def total(*values: Any) -> float | None:
 
 
 def digest(*values: Any) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    return sha256_of(json.dumps(values, sort_keys=True))
 
 
 @contextlib.contextmanager

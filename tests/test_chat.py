@@ -598,7 +598,7 @@ class TroubleTest(ChatTest):
         self.assertIn("upstream fell over", said)
 
     def test_half_a_character_in_a_template_is_no_reason_to_stop(self):
-        self.assertEqual(len(chat._sha256("\ud83d")), 64)
+        self.assertEqual(len(chat.sha256_of("\ud83d")), 64)
 
     def test_a_connection_reset_dropped_or_cut_short_is_unavailable(self):
         for fault, said in (("reset", "reset"), ("closed", "without response"), ("cut short", "IncompleteRead"),

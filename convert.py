@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import importers
-from core.files import add_verb, command_parser, run_command
+from core.files import command_parser, run_command
 from importers.rows import Rows, score_of
 
 
@@ -62,15 +62,12 @@ def word_score(text: str) -> tuple[str, float | None]:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "convert.py")
-    verbs = parser.add_subparsers(dest="verb", required=True)
     for module in modules():
         for verb in module.VERBS:
-            command = add_verb(verbs, verb, f"Convert {module.WHAT}.", f"python3 convert.py {verb} {module.EXAMPLE}")
-            command.set_defaults(module=module)
-            command.epilog = parser.epilog
-            module.options(command.add_argument)
+            added = parser.verb(verb, module, f"Convert {module.WHAT}.", f"python3 convert.py {verb} {module.EXAMPLE}")
+            module.options(added.add_argument)
             if hasattr(module, "samples"):
-                shared_options(command)
+                shared_options(added)
     return parser
 
 
@@ -94,13 +91,14 @@ def shared_options(command: argparse.ArgumentParser) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
-    if not hasattr(args.module, "samples"):
-        return int(args.module.run(args))
+    importer = args.command
+    if not hasattr(importer, "samples"):
+        return int(importer.run(args))
     with tempfile.TemporaryFile() as file:
         rows = Rows(file, args)
         for name, path in args.logs:
             rows.begin(name)
-            for sample in args.module.samples(path, args, rows):
+            for sample in importer.samples(path, args, rows):
                 rows.add(sample)
         rows.write()
     return 0

@@ -36,7 +36,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from core.files import (
-    LOG_START, STAGES, STRICT, TOOL_VERSION, CaseError, RunError, add_verb, check_fields, check_outputs, command_parser,
+    LOG_START, STAGES, STRICT, TOOL_VERSION, CaseError, RunError, check_fields, check_outputs, command_parser,
     decode, expect, json_line, line_of, parse_json, read_bytes, refusal, run_command, sha256_of, stream_of, write,
 )
 from core.kinds import HEAD, describe
@@ -774,27 +774,23 @@ def add_run_options(parser: argparse.ArgumentParser, systems: str) -> None:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = command_parser(__doc__, "harness.py")
-    verbs = parser.add_subparsers(required=True, metavar="run | replay | check")
-    run = add_verb(verbs, "run", "Send the cases through an offline system, straight into a run record.",
-                   "python3 harness.py run --cases cases-robustness.json --system triage_task:rules --out rules.json")
+    run = parser.verb("run", cmd_run, "Send the cases through an offline system, into a run record.",
+                      "python3 harness.py run --cases cases-robustness.json --system triage_task:rules --out r.json")
     add_run_options(run, "an offline system; bench.py records the others")
-    again = add_verb(verbs, "replay", "Grade the answers of a log, or of all shards of one run, into a run record.",
-                     "python3 harness.py replay recorded/my.jsonl --cases cases-robustness.json --out runs/my.json")
+    again = parser.verb("replay", cmd_replay, "Grade the answers of a log, or of all shards of one run.",
+                        "python3 harness.py replay recorded/my.jsonl --cases cases-robustness.json --out runs/my.json")
     again.add_argument("logs", nargs="+", metavar="LOG", help="a sealed log, or the logs of all shards of one run")
     again.add_argument("--cases", required=True, metavar="FILE", help="the case set to grade with")
     again.add_argument("--task-changed", action="store_true", help="grade with today's version of its task")
     again.add_argument("--recorded-with", metavar="FILE", help="the case set it was recorded with, if it was "
                        "corrected since")
-    check = add_verb(verbs, "check", "Say whether a case set, a log or a run record is sound.",
-                     "python3 harness.py check recorded/my.jsonl")
+    check = parser.verb("check", cmd_check, "Say whether a case set, a log or a run record is sound.",
+                        "python3 harness.py check recorded/my.jsonl")
     check.add_argument("file", metavar="FILE", help="a case set, a log or a run record")
     check.add_argument("--task", default="triage_task", metavar="MODULE", help="for a case set (default: %(default)s)")
     check.add_argument("--cases", metavar="FILE", help="for a run record: the case set it was made with")
-    for verb, command in ((run, cmd_run), (again, cmd_replay), (check, cmd_check)):
-        verb.set_defaults(command=command)
-        verb.epilog = parser.epilog
-        if verb is not check:
-            verb.add_argument("--out", required=True, metavar="FILE", help="the run record to write")
+    for verb in (run, again):
+        verb.add_argument("--out", required=True, metavar="FILE", help="the run record to write")
     return parser
 
 

@@ -368,19 +368,16 @@ def cmd_coverage(args: argparse.Namespace) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = files.command_parser(__doc__, "measure.py")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="speed | coverage")
-    speed = files.add_verb(verbs, "speed", "Print the processor time and memory of a comparison.",
-                           "python3 measure.py speed --cases 44 1000")
+    speed = parser.verb("speed", cmd_speed, "Print the processor time and memory of a comparison.",
+                        "python3 measure.py speed --cases 44 1000")
     speed.add_argument("--cases", type=int, nargs="+", default=[44, 1000, 10_000, 100_000], metavar="N",
                        help="numbers of cases (default: 44 1000 10000 100000)")
-    speed.set_defaults(command=cmd_speed)
-    coverage = files.add_verb(verbs, "coverage", "Print how often intervals and claims are right, in simulated worlds.",
-                              "python3 measure.py coverage --worlds 20 --groups 6 9")
+    coverage = parser.verb("coverage", cmd_coverage, "Print how often intervals and claims are right, in drawn worlds.",
+                           "python3 measure.py coverage --worlds 20 --groups 6 9")
     coverage.add_argument("--worlds", type=int, default=100, metavar="N",
                           help="worlds of each kind, number and sizes of sources, and trials (default: %(default)s)")
     coverage.add_argument("--groups", type=int, nargs="+", default=[6, 9, 15, 20, 30, 50, 100], metavar="G",
                           help="numbers of sources, from 6 up (default: 6 9 15 20 30 50 100)")
-    coverage.set_defaults(command=cmd_coverage)
     return parser
 
 

@@ -624,11 +624,20 @@ class _ParserExit(SystemExit):
 class _Parser(argparse.ArgumentParser):
     """A parser whose help holds an example, and whose messages are cleaned."""
 
+    verbs: Any = None
+
     def __init__(self, what: str, example: str, **settings: Any):
         if example:
             example = f"\n\nexample:\n    {' '.join(example.split())}"
         super().__init__(description=textwrap.fill(what, 79) + example, allow_abbrev=False, **settings,
                          formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=28))
+
+    def verb(self, name: str, command: Any, what: str, example: str) -> argparse.ArgumentParser:
+        """Add a verb and return its parser: args.command is `command` where it is given; the help holds the rest."""
+        self.verbs = self.verbs or self.add_subparsers(dest="verb", required=True)
+        added: _Parser = self.verbs.add_parser(name, help=what, what=what, example=example, epilog=self.epilog)
+        added.set_defaults(command=command)
+        return added
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         if message:
@@ -646,7 +655,7 @@ class _Parser(argparse.ArgumentParser):
         return super().format_help()
 
 
-def command_parser(doc: str | None, prog: str) -> argparse.ArgumentParser:
+def command_parser(doc: str | None, prog: str) -> _Parser:
     """Return a parser that knows --version; its help holds a file's first line, first command and exit statuses.
 
     The whole of `doc`, a file's opening docstring, is longer than a screen.
@@ -658,8 +667,3 @@ def command_parser(doc: str | None, prog: str) -> argparse.ArgumentParser:
     parser = _Parser(doc.partition("\n\n")[0], example[1] if example else "", prog=prog, epilog=epilog)
     parser.add_argument("--version", action="version", version=f"%(prog)s {TOOL_VERSION}", help="print the version")
     return parser
-
-
-def add_verb(verbs: Any, name: str, what: str, example: str) -> argparse.ArgumentParser:
-    """Add a verb to a command's subparsers and return its parser; `what` and `example` stand in its help."""
-    return verbs.add_parser(name, help=what, what=what, example=example)  # type: ignore[no-any-return]

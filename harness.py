@@ -37,15 +37,15 @@ from typing import Any, NamedTuple
 
 from core.files import (
     LOG_START, STAGES, STRICT, TOOL_VERSION, CaseError, RunError, check_fields, check_outputs, command_parser,
-    decode, expect, json_line, line_of, parse_json, read_bytes, refusal, run_command, sha256_of, stream_of, write,
+    decode, expect, json_line, line_of, parse_json, read_bytes, run_command, sha256_of, stream_of, write,
 )
-from core.kinds import HEAD, describe
+from core.kinds import HEAD, OURS, describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS, SPLITS as SPLITS, trial_seed as trial_seed
 from core.logs import (
     LOG_VERSION, NAMED, NAMED_SYSTEM, RUN, TRIAL, Header, Log, Row, TrialKey, check_header, check_trial, read_log,
     refuse_difference, refuse_run_difference,
 )
-from core.texts import Json, head, opened
+from core.texts import Json, opened_as
 
 sys.path.append("")  # last: a user's own module beside the data, never in place of one of ours
 
@@ -562,10 +562,8 @@ def open_record(path: str) -> Record:
 
 def _rows(path: str, record: Record) -> Iterator[Any]:
     """Yield each row of a run record's file; what else it holds is put into record."""
-    with opened(path) as file:
-        if describe(head(file), path)[0] != "a run record":
-            raise refusal(path, "a run record", "make one with harness.py replay, or give plain trial logs to "
-                          "compare.py --trials", head(file))
+    advice = "make one with harness.py replay, or give plain trial logs to compare.py --trials"
+    with opened_as(path, ["a run record"], advice, OURS) as (file, _):
         text = Json(file, path, STRICT)
         if text.next() == "{":
             for keys, value in text.pieces([("results",)]):

@@ -13,11 +13,11 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TextIO
 
-from core.files import MOST_BYTES, RunError, json_reason, open_input
-from core.kinds import GZIP, HEAD
+from core.files import MOST_BYTES, RunError, json_reason, open_input, refusal
+from core.kinds import GZIP, HEAD, describe
 
 CHUNK = 1 << 16  # characters that are read at once
 LENIENT = json.JSONDecoder()  # reads NaN, which other tools write for "not scored"; it is never passed on
@@ -58,6 +58,20 @@ def opened(path: str, data: bytes | None = None) -> Iterator[TextIO]:
 def head(text: TextIO) -> bytes:
     """Return the first bytes of a text that was opened and not yet read."""
     return bytes(text.buffer.peek(HEAD))  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def opened_as(path: str, kinds: Sequence[str], advice: str, advised: Collection[str] = ("",)
+              ) -> Iterator[tuple[TextIO, str]]:
+    """Open a file of one of these kinds, and say of which; raise RunError where it is of none, or cannot be read.
+
+    That gives the advice for the kinds advised ("" is one that is not known), for others the command that reads them.
+    """
+    with opened(path) as file:
+        kind = describe(head(file), path)[0]
+        if kind not in kinds:
+            raise refusal(path, kinds[0], advice if kind in advised else "", head(file))
+        yield file, kind
 
 
 class Json:

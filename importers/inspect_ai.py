@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from core.files import MOST_BYTES, RunError, check_fields, parse_json, text_of
-from core.texts import LENIENT, Json, head
+from core.texts import LENIENT, Json, head, opened_as
 from core.trials import kept_text
-from importers.rows import (
-    Rows, Sample, choose, dict_of, first_words, list_of, opened_log, pick, score_of, total, versioned)
+from importers.rows import Rows, Sample, choose, dict_of, first_words, list_of, pick, score_of, total, versioned
 from importers.unzstd import decompress
 
 VERBS, WHAT = ("inspect",), "logs of Inspect, .eval or .json"
@@ -186,7 +185,7 @@ def read_entries(path: str) -> Iterator[tuple[str, Any]]:
     Raises RunError where the file is no log of Inspect, or damaged.
     """
     header: dict[str, Any] = {}
-    with opened_log(path, WHAT, "a log of Inspect") as (file, _):
+    with opened_as(path, ["a log of Inspect"], f"give {WHAT}") as (file, _):
         zipped = path.endswith(".eval") or head(file).startswith(b"PK")
         entries = zip_entries(path, file.buffer, header) if zipped else json_entries(Json(file, path), header)
         first = [*itertools.islice(entries, 1)]  # before it the header is read

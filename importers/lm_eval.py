@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from core.files import check_fields
-from core.texts import Json
+from core.texts import Json, opened_as
 from core.trials import listed
-from importers.rows import Rows, Sample, choose, dict_of, list_of, opened_log
+from importers.rows import Rows, Sample, choose, dict_of, list_of
 from importers.tables import read_json
 
 VERBS, WHAT = ("lm-eval",), "lm-eval's samples_*.jsonl, written with --log_samples"
@@ -36,7 +36,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     task = match[1] if match else ""  # a file that was given another name does not say its task
     config = os.path.basename(os.path.dirname(os.path.abspath(path)))
     filters = set[str]()
-    with opened_log(path, WHAT, "samples of lm-eval") as (file, _):
+    with opened_as(path, ["samples of lm-eval"], f"give {WHAT}") as (file, _):
         for where, row in read_json(Json(file, path), {}):
             check_fields(row, {"doc_id": int}, where)
             name = str(row.get("filter", "none"))

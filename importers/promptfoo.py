@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from core.files import RunError, check_fields
-from core.texts import Json
-from importers.rows import Rows, Sample, choose, dict_of, digest, label, list_of, opened_log, pick, total, versioned
+from core.texts import Json, opened_as
+from importers.rows import Rows, Sample, choose, dict_of, digest, label, list_of, pick, total, versioned
 
 VERBS, WHAT = ("promptfoo",), "results of promptfoo, JSON or JSONL"
 EXAMPLE = "before=old.json after=new.json > trials.jsonl"
@@ -59,7 +59,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
 def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
     """Return the results, and the time and the number of repeats where the file says them."""
     where, about, results = path, dict[str, Any](), list[Result]()
-    with opened_log(path, WHAT, KIND, f"{KIND}, a result a line") as (file, kind):
+    with opened_as(path, [KIND, f"{KIND}, a result a line"], f"give {WHAT}") as (file, kind):
         text = Json(file, path)
         while text.next():
             for keys, value in text.pieces([("results", "results")]) if kind == KIND else text.whole():

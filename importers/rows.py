@@ -9,7 +9,6 @@ Prints the rows and their notes.
 """
 
 import argparse
-import contextlib
 import json
 import math
 import os
@@ -17,12 +16,11 @@ import pickle
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, NamedTuple, TextIO
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, BinaryIO, NamedTuple
 
-from core.files import STAGES, RunError, clean, json_line, print_stderr, read_bytes, refusal, sha256_of, text_of
+from core.files import STAGES, RunError, clean, json_line, print_stderr, read_bytes, sha256_of, text_of
 from core.kinds import HEAD, describe
-from core.texts import head, opened
 from core.trial_logs import check_row
 from core.trials import kept_text, listed, repeats
 
@@ -360,16 +358,6 @@ def total(*values: Any) -> float | None:
 
 def digest(*values: Any) -> str:
     return sha256_of(json.dumps(values, sort_keys=True))
-
-
-@contextlib.contextmanager
-def opened_log(path: str, what: str, *kinds: str) -> Iterator[tuple[TextIO, str]]:
-    """Open a file of one of these kinds, and say of which; raise RunError where it is of none, or cannot be read."""
-    with opened(path) as file:
-        kind = describe(head(file), path)[0]
-        if kind not in kinds:
-            raise refusal(path, kinds[0], "" if kind else f"give {what}", head(file))
-        yield file, kind
 
 
 def versioned(path: str, version: Any, known: Sequence[Any], rows: Rows) -> str:

@@ -564,15 +564,7 @@ def _rows(path: str, record: Record) -> Iterator[Any]:
     """Yield each row of a run record's file; what else it holds is put into record."""
     advice = "make one with harness.py replay, or give plain trial logs to compare.py --trials"
     with opened_as(path, ["a run record"], advice, OURS) as (file, _):
-        text = Json(file, path, STRICT)
-        if text.next() == "{":
-            for keys, value in text.pieces([("results",)]):
-                if keys == ("results",):
-                    yield value
-                else:
-                    record[keys[0]] = value
-        if text.next():
-            raise RunError(f"{text.where()}: not one object; give one run record a file")
+        yield from Json(file, path, STRICT).rows(("results",), record)
 
 
 def read_record(path: str) -> Record:

@@ -174,3 +174,17 @@ class Json:
                 yield from self.pieces(inside, (*keys, name))
         else:
             yield keys, self.value()
+
+    def rows(self, inside: Keys, about: dict[str, Any]) -> Iterator[Any]:
+        """Yield each element of the list under these keys of the one object in the text; about gets all else it holds.
+
+        What stands before the list is there with the first element. Raises RunError for a text of anything else.
+        """
+        if self.next() == "{":
+            for keys, value in self.pieces([inside]):
+                if keys == inside:
+                    yield value
+                else:
+                    about[".".join(keys)] = value
+        if self.next():
+            raise RunError(f"{self.where()}: not one object; give a file for each")

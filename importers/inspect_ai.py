@@ -210,13 +210,9 @@ def zip_entries(path: str, file: BinaryIO, header: dict[str, Any]) -> Iterator[t
 
 
 def json_entries(text: Json, header: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for keys, value in text.pieces([("samples",)]):
-        if keys != ("samples",):
-            header[".".join(keys)] = value
-        elif value is not None:
+    for value in text.rows(("samples",), header):
+        if value is not None:
             yield f"sample {str(pick(value, 'id'))!r}, epoch {pick(value, 'epoch')}", value
-    if text.next():
-        raise RunError(f"{text.where()}: a second value; give one log a file")
 
 
 def parse(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str) -> Any:

@@ -219,7 +219,7 @@ class InspectTest(ConvertTest):
     def test_a_second_log_in_a_file_is_refused(self):
         path = self.log({"id": "a", "epoch": 1})
         self.file("log.json", read(path) * 2)
-        self.refused("log.json:1: a second value; give one log a file", "inspect", path)
+        self.refused("log.json:1: not one object; give a file for each", "inspect", path)
 
     def test_ids_stay_as_they_are(self):
         ids = [7, "a|b\n<c>", "\u2028x", 10**30, "007"]
@@ -520,7 +520,7 @@ class InspectTest(ConvertTest):
 
     def test_a_list_of_logs_is_refused(self):
         header, samples = inspect_log((1, 1, "C"))
-        self.refused("logs.json (format version None, not known here): eval is missing; correct the file", "inspect",
+        self.refused("logs.json:1: not one object; give a file for each", "inspect",
                      self.file("logs.json", [{**header, "samples": samples}]))
 
     def test_a_member_that_says_it_holds_more_than_is_read_is_refused_before_it_is_unpacked(self):

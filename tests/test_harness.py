@@ -1092,8 +1092,8 @@ class RecordTest(FolderTest):
 
     def test_what_is_not_one_object_is_no_record(self):
         text = json.dumps(self.good)
-        for given, says in ((f"[{text}]", "record.json:1: not one object; give one run record a file"),
-                            (f"{text} {{}}", "record.json:1: not one object; give one"),
+        for given, says in ((f"[{text}]", "record.json:1: not one object; give a file for each"),
+                            (f"{text} {{}}", "record.json:1: not one object; give a file"),
                             (f'{text[:-1]}, "results": []}}', "the key 'results' is duplicated"),
                             (text.replace('"elapsed_s": ', '"elapsed_s": NaN, "x": ', 1), "NaN is not a finite number"),
                             (text.replace('"split": ', '"split": "dev", "split": ', 1), "'split' is duplicated"),

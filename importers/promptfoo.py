@@ -44,7 +44,8 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
     for _, sample in results:
         tests = alike.setdefault((sample.content, sample.place[1], sample.config), {})
         tests.setdefault(sample.place[0], len(tests))
-    stated = about.get("repeat")
+    chosen = about.get("runtimeOptions")
+    stated = chosen and pick(chosen, "repeat", 1)
     repeats = stated if type(stated) is int and stated > 0 else math.gcd(*map(len, alike.values()))
     for prompt, sample in results:
         test, prompt_number = sample.place
@@ -53,25 +54,19 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
             rows.notes["tests that are alike in all are counted as repeats of one"] += 1
         yield sample._replace(
             config=f"{sample.config} {prompt}" if several_prompts else sample.config, place=(sample.content, place),
-            seed=repeat + 1, score=sample.score.get(metric), ts=about.get("timestamp"))
+            seed=repeat + 1, score=sample.score.get(metric), ts=about.get("results.timestamp"))
 
 
 def read_results(path: str, rows: Rows) -> tuple[list[Result], dict[str, Any]]:
-    """Return the results, and the time and the number of repeats where the file says them."""
+    """Return the results, and what else the file holds, with dots between the names of fields within fields."""
     where, about, results = path, dict[str, Any](), list[Result]()
     with opened_as(path, [KIND, f"{KIND}, a result a line"], f"give {WHAT}") as (file, kind):
         text = Json(file, path)
-        while text.next():
-            for keys, value in text.pieces([("results", "results")]) if kind == KIND else text.whole():
-                if keys in ((), ("results", "results")):
-                    check_fields(value, NEEDED, f"{where}: result {len(results) + 1}")
-                    results.append(result_of(value, where, rows))
-                elif keys == ("results", "version"):
-                    where = versioned(path, value, VERSIONS, rows)
-                elif keys == ("results", "timestamp"):
-                    about["timestamp"] = value
-                elif keys == ("runtimeOptions",):
-                    about["repeat"] = value and pick(value, "repeat", 1)
+        lines = (value for _ in iter(text.next, "") for _, value in text.whole())
+        for value in text.rows(("results", "results"), about) if kind == KIND else lines:
+            where = versioned(path, about.get("results.version", VERSIONS[0]), VERSIONS, rows)
+            check_fields(value, NEEDED, f"{where}: result {len(results) + 1}")
+            results.append(result_of(value, where, rows))
     if not results:
         raise RunError(f"{where}: no results; give what promptfoo's --output wrote")
     return results, about

@@ -771,7 +771,7 @@ class PromptfooTest(ConvertTest):
         self.assertEqual(run("promptfoo", self.file("r.jsonl", text)), expected)
         self.assertEqual(run("promptfoo", self.file("r.jsonl.gz", gzip.compress(text.encode()))), expected)
         self.assertEqual(run("promptfoo", self.file("r.json", results)), expected)
-        self.refused("l.json: result 1: not an object; correct the file",
+        self.refused("l.json:1: not one object; give a file for each",
                      "promptfoo", self.file("l.json", [{"evalId": "e", "results": {"results": results}}]))
         damaged = self.file("d.gz", gzip.compress(text.encode())[:-9])
         self.refused("d.gz: damaged (Compressed file ended before the end-of-stream marker was reached); pack the file "

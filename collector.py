@@ -71,7 +71,7 @@ def parse_body(body: bytes, score_range: tuple[Score, Score], ignore_input: bool
         row = check_row(value, where, score_range)
         if row.trial.score is None and not error_words(value):
             raise RunError(f"{where}: the score is null and there is no error; send the error beside it")
-        earlier.add(row.config, row, where, where)
+        earlier.add(row.config, row, where)
         posted.append((row, json_line({"task_id": 0, **dict(sorted(value.items()))}), where))  # as all begin
     if not posted:
         raise RunError("body: no row; send one JSON object, or one on each line")
@@ -100,7 +100,7 @@ class TrialLog(Appender):
         broken: list[tuple[str, str]] = []
         for where, value in read_lines(lines, self.path, broken):
             row = check_row(value, where, self.score_range)
-            self.accepted.add(row.config, row, where, where)
+            self.accepted.add(row.config, row, where)
         if broken:
             raise RunError(f"{': '.join(broken[0])}; repair the log, or name another")
         return len(lines)
@@ -120,8 +120,8 @@ class TrialLog(Appender):
                 self.accepted.check(row.config, row, where)
             *before, last = (line.encode() for _, line, _ in rows)
             self.append(b"".join(MORE + line for line in before) + last)
-            for row, _, where in rows:
-                self.accepted.add(row.config, row, where, self.path)
+            for row, *_ in rows:
+                self.accepted.add(row.config, row, self.path)
 
     def stats(self) -> dict[str, Any]:
         """Return {"rows", "configs": {config: {"rows", "cases"}}} of what is on the disk."""

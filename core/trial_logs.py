@@ -262,13 +262,13 @@ class Known:
                 raise RunError(f"{where}: case {row.id!r:.60} has {field} {here} here and {there} at {place}; give all "
                                f"rows of a case the same, and two cases two names{OTHERWISE.get(field, '')}")
 
-    def add(self, side: str, row: Row, where: str, place: str) -> None:
-        """Take in a row of a side, which is found at a place, unless check() refuses it."""
+    def add(self, side: str, row: Row, where: str) -> None:
+        """Take in a row of a side, unless check() refuses it."""
         self.check(side, row, where)
-        self.places[side, row.id, row.trial.seed] = place
-        self.kinds.setdefault((side, row.id), (row.id_is_number, place))
+        self.places[side, row.id, row.trial.seed] = where
+        self.kinds.setdefault((side, row.id), (row.id_is_number, where))
         for field, fact in row.facts.items():
-            self.facts.setdefault((row.id, field), (fact, place))
+            self.facts.setdefault((row.id, field), (fact, where))
 
     def fact(self, case_id: str, field: str) -> Any:
         """Return what is stated of a case; None where no row states it."""
@@ -344,7 +344,7 @@ class _Rows:
                     continue
             row = check_row(value, where, self.how.score_range)
             side = sides[row.config]
-            self.known.add(side, row, where, where)
+            self.known.add(side, row, where)
             self.trials[side].setdefault(row.id, []).append(row.trial)
         if kind == "a table" and not configs:  # where rows follow, only the first line is broken
             raise refusal(path, "a plain trial log", data=data)

@@ -696,6 +696,8 @@ class PromptfooTest(ConvertTest):
         found = [(row["task_id"][-3:] == "(2)", row["seed"]) for row in map(json.loads, out.splitlines())]
         self.assertEqual(found, [(False, 1), (False, 2), (False, 3), (True, 1), (True, 2), (True, 3)])
         self.assertIn("note: cases that ask the same as another, told apart by other things or by number: 1\n", err)
+        path = self.file("once.json", {"evalId": "e", "results": {"results": rows}, "runtimeOptions": {"cache": True}})
+        self.assertEqual([row["seed"] for row in self.rows("promptfoo", path)], [1] * 6)
 
     def test_identical_tests_are_distinguished_from_repeats_by_the_others_where_nothing_is_said(self):
         other = {"vars": {"q": "y"}, "assert": [{}]}  # it is there once, so that no test was repeated
@@ -773,6 +775,9 @@ class PromptfooTest(ConvertTest):
         self.assertEqual(run("promptfoo", self.file("r.json", results)), expected)
         self.refused("l.json:1: not one object; give a file for each",
                      "promptfoo", self.file("l.json", [{"evalId": "e", "results": {"results": results}}]))
+        one = json.dumps({"evalId": "e", "results": {"results": results}})
+        self.refused("two.json:2: not one object; give a file for each", "promptfoo",
+                     self.file("two.json", f"{one}\n{one}\n"))
         damaged = self.file("d.gz", gzip.compress(text.encode())[:-9])
         self.refused("d.gz: damaged (Compressed file ended before the end-of-stream marker was reached); pack the file "
                      "again", "promptfoo", damaged)

@@ -223,6 +223,10 @@ def load_task(name: str, header: Header | None = None, where: str = "") -> Task:
             for pair in graders.values())):
         raise RunError(f"the task {name!r}: GRADERS is not {{name: (version, function)}} with at least one, and none "
                        "named rejection; correct it")
+    if not (callable(task.check_expected) and callable(task.check_answer) and isinstance(task.rejection, type)
+            and issubclass(task.rejection, Exception)):
+        raise RunError(f"the task {name!r}: check_expected or check_answer is no function, or Rejection no exception; "
+                       "correct it")
     if task.rejection is not NoRejection:
         graders = graders | {"rejection": ("1", lambda expected, answer: NotImplemented)}  # an answer refuses nothing
     return task._replace(graders=graders)

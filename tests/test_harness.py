@@ -476,6 +476,9 @@ class BadModuleTest(FolderTest):
                         "{'same': len}", "{'same': ('1',)}", "{'same': (1, len)}", "{'same': ('1', 2)}"):
             name = self.module(f"{self.TASK}GRADERS = {graders}\n")
             self.refused(*self.run_rules("--task", name), says=f"the task {name!r}: GRADERS is not {{name: (")
+        for more in ("check_answer = 5\n", "check_expected = None\n", "Rejection = 5\n", "Rejection = int\n"):
+            name = self.module(self.TASK + more)
+            self.refused(*self.run_rules("--task", name), says="is no function, or Rejection no exception; correct it")
 
     def test_a_grader_that_gives_a_score_is_refused(self):
         for score, says in (("0.3", "grader same of"), ("2", "returns 2 of case"), ("'no'", "returns 'no' of"),

@@ -474,10 +474,10 @@ def replay(logs: Sequence[Log], case_set: CaseSet, task: Task) -> Record:
     if recorded.sha256 != case_set.sha256:
         left_out = len(recorded.of(header["splits"])) - len(case_set.of(header["splits"]))
         header |= {"cases_changed": recorded.sha256, "cases_left_out": left_out}
-    names = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
-              "server": log.header.get("server")} for log in logs]
-    one = {"name": logs[0].name, "sha256": logs[0].sha256} if len(logs) == 1 else None
-    header |= {"log": one, "shards": None if one else names}
+    shards = [{"name": log.name, "sha256": log.sha256, "shard": log.header.get("shard"),
+               "server": log.header.get("server")} for log in logs]
+    whole = {"name": logs[0].name, "sha256": logs[0].sha256} if len(logs) == 1 else None
+    header |= {"log": whole, "shards": None if whole else shards}
     header |= {**_graded_with(case_set, task), "system": header["system"] | {"mode": "replay"}}
     return make_record(header, case_set, task, trials)
 

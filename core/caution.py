@@ -148,8 +148,8 @@ def _trial_rules(c: Figures, pair: Pair) -> Iterator[Rule]:
         yield ("cached_repeats", "both runs gave the same output under each seed, byte for byte: perhaps one recording "
                "given twice, a prompt that did not change, or one cache",
                "compare two recordings, of a prompt or model that did change, made without a cache")
-    random = [temperature(manifest) for manifest in pair.manifests] or [True, True]  # trial logs do not say
-    for name, side, varies in zip(SIDES, pair.sides, random, strict=True):
+    sampled = [temperature(manifest) for manifest in pair.manifests] or [True, True]  # trial logs do not say
+    for name, side, varies in zip(SIDES, pair.sides, sampled, strict=True):
         if varies and _repeats_alike(side):
             yield ("cached_repeats", f"all trials of each case of the {name} are alike, byte for byte: perhaps "
                    "short answers under seeds that all cases share, perhaps a cache",

@@ -223,10 +223,12 @@ def _is_earlier(data: bytes, path: str, kind: str, manifest: Any) -> bool:
         return not data or re.fullmatch(_REPORTS[kind], data, re.DOTALL) is not None
     with contextlib.suppress(RunError, TypeError, LookupError, AttributeError):  # it may hold anything
         value = expect(kind, data, path, "")
-        manifests = (value["manifest"], manifest) if manifest else ()
+        if not manifest:
+            return True
+        manifests = value["manifest"], manifest
         what = [(each["case_set"], each["task"], each["system"] | {"mode": None}) for each in manifests]
         logs = [each.get("log") or each.get("shards") for each in manifests]
-        return not manifests or what[0] == what[1] or logs[0] == logs[1] is not None
+        return what[0] == what[1] or logs[0] == logs[1] is not None
     return False
 
 
@@ -465,7 +467,7 @@ def check_fields(value: Any, fields: Mapping[str, Any], where: str, error: type[
             check_fields(item, wanted, f"{where}: {field}", error)
 
 
-# === Command-line behaviour ===
+# === Texts ===
 
 
 def sha256_of(data: bytes | bytearray | str) -> str:
@@ -506,6 +508,9 @@ def clean(value: object, keep: str = "") -> str:
 def line_of(text: str) -> str:
     """Return a text on one line, cleaned: no value in it can begin a line of its own."""
     return clean(" ".join(text.splitlines()))
+
+
+# === Command-line behaviour ===
 
 
 def print_stderr(text: str) -> None:

@@ -50,7 +50,7 @@ COUNTED_SOURCES = 40         # of unequal sizes
 COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many sources of unequal sizes, for the rest
 COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for ends of sign flips: groups, or groups times places of their sums
 ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many are rounded to so many steps
-LARGE_SHARE, LARGE_SUMS = 0.9999, 1024          # of the squares, and sums: where so few large sizes have so much
+SMALL_SHARE, LARGE_SUMS = 10_000, 1024          # small sizes have so small a part of the squares, large so few sums
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point
 
 # How closely the rest is computed: ends within 1e-4 of the score range.
@@ -593,13 +593,13 @@ def _few_large(sizes: Counter[int], squares: int) -> Counter[int]:
     >>> _few_large(Counter({1000: 2, 1: 30}), 2_000_030), _few_large(Counter(range(1, 31)), 9455)
     (Counter({1000: 2}), Counter())
     """
-    large: Counter[int] = Counter()
+    large, left, sums = Counter[int](), squares, 1
     for size, times in sorted(sizes.items(), reverse=True):
-        if sum([many * value ** 2 for value, many in large.items()]) > LARGE_SHARE * squares:
-            return large
-        large[size] = times
-        if math.prod([many + 1 for many in large.values()]) > LARGE_SUMS:
+        large[size], left, sums = times, left - times * size ** 2, sums * (times + 1)
+        if sums > LARGE_SUMS:
             break
+        if left * SMALL_SHARE <= squares:
+            return large
     return Counter()
 
 

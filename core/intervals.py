@@ -530,7 +530,7 @@ def flip_tail(times: Mapping[int, int], coarse: int = 0) -> Number:
         sizes[abs(value)] += count
     del sizes[0]                                                # a 0 doubles both counts
     unit = math.gcd(*sizes) or 1
-    sizes = Counter({size // unit: count for size, count in sizes.items()})
+    sizes = Counter({size // unit: count for size, count in sorted(sizes.items(), reverse=True)})     # in one order
     return _subsets(sizes, -sum(value * count for value, count in times.items() if value < 0) // unit, coarse)
 
 
@@ -576,7 +576,7 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
         steps = ROUNDED_STEPS // roughly
         step = Fraction(2 * reach, 2 * steps + 1)               # the reach lies half way between two sums of steps
         # Rounded so that they add up to the whole: what all were off by would move the sums of the subsets.
-        ends = [round(total / step) for total in itertools.accumulate(sorted(sizes.elements()), initial=0)]
+        ends = [round(total / step) for total in itertools.accumulate(sizes.elements(), initial=0)]
         return _count_subsets([end - start for start, end in itertools.pairwise(ends)], steps)
     bound = math.exp(-(whole - 2 * reach - 1) ** 2 / (2 * squares))
     if bound < SMALLEST_TAIL:

@@ -84,6 +84,16 @@ class ServerTest(CollectorTest):
         self.addCleanup(stop)
         return server
 
+    def test_a_connection_that_was_lost_is_not_told_and_a_bug_is(self):
+        server = self.start()
+        for error, told in ((OSError(9, "Bad file descriptor"), False), (TimeoutError(), False), (KeyError(1), True)):
+            self.said.truncate(0)
+            try:
+                raise error
+            except Exception:
+                server.handle_error(None, ("127.0.0.1", 1))
+            self.assertEqual(type(error).__name__ in self.said.getvalue(), told)
+
     def start_hasty(self):
         """Start a collector that takes 1000 bytes and 0.3 s a body."""
         self.enterContext(mock.patch.object(collector, "MAX_BODY", 1000))

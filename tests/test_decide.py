@@ -437,6 +437,7 @@ class PlanningTest(unittest.TestCase):
         self.assertEqual(found["variance"]["sampling"], 1.5)
         # Variance of the mean: 5.5 / 2 + 5 / 4 = 4, by source in one step 16 / 4 = 4.
         self.assertAlmostEqual(found["variance"]["standard_error_source"], 2)
+        self.assertAlmostEqual(found["variance"]["standard_deviation"], math.sqrt(8))      # of the means 2 and 6
         expected = {"now": 4, "twice_cases": 5.5 / 2 + 5 / 8, "twice_trials": 5.5 / 2 + (4.25 + 1.5 / 4) / 4,
                     "endless_trials": 5.5 / 2 + 4.25 / 4, "twice_groups": 2}
         for key, square in expected.items():

@@ -462,6 +462,13 @@ class SignFlipTest(unittest.TestCase):
                 alpha = lowest / 2 ** len(large) * (1 + Fraction(off, 100))
                 self.assertEqual(intervals.flip_excludes(groups, 1, 0, alpha), off > 0)
 
+    def test_the_order_of_the_values_changes_nothing(self):
+        rng = random.Random(3)
+        for count in (20, 40, 90):
+            values = [round(rng.uniform(-0.4, 1) * 10 ** 9) for _ in range(count)]
+            self.assertEqual({intervals.flip_p_value(rng.sample(values, count)) for _ in range(4)},
+                             {intervals.flip_p_value(values)})
+
     def test_p_value_and_interval_agree_at_zero(self):
         rng = random.Random(17)
         for _ in range(60):

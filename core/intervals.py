@@ -405,19 +405,25 @@ class InvertedSum:
                                for _, growth, usual, times in self.factors]) > math.log(NEGLIGIBLE):
             run //= 2                                      # none would be left out, as a rule
         points = [(first + run / 2) * self.angle for first in range(0, nodes, run)]
-        while True:
-            waves: list[tuple[float, complex]] = [(w, 1.0) for w in points]
-            for function, growth, _, times in self.factors:
-                more = growth * self.angle * (run - 1) / 2
-                waves = [(w, product) for w, before in waves if abs(product := before * (
-                    min(1.0, abs(function(w)) + more) if run > 1 else function(w)) ** times) > NEGLIGIBLE]
-            if run == 1:
-                break
+        while run > 1:
             finer = max(1, run // 4)
-            points = [w + (first + (finer - run) / 2) * self.angle for w, _ in waves for first in range(0, run, finer)]
+            points = [w + (first + (finer - run) / 2) * self.angle for w in points
+                      if self._product(w, self.angle * (run - 1) / 2) for first in range(0, run, finer)]
             run = finer
         return [(w, product * math.exp(-(w * blur) ** 2 / 2) / (2 * self.count * math.sin(w / 2)))
-                for w, product in waves]
+                for w in points if (product := self._product(w))]
+
+    def _product(self, w: float, around: float = 0.0) -> complex:
+        """Return the characteristic function at w, or how large it is at most so far around it; 0 if negligible."""
+        product: complex = 1.0
+        for function, growth, _, times in self.factors:
+            value = function(w)
+            if around:
+                value = min(1.0, abs(value) + growth * around)
+            product *= value ** times
+            if abs(product) <= NEGLIGIBLE:
+                return 0.0
+        return product
 
 
 def _inverted(kinds: _Kinds) -> _Solved:

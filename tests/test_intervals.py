@@ -440,6 +440,12 @@ class SignFlipTest(unittest.TestCase):
         with inverted():
             self.assertAlmostEqual(intervals.flip_tail(Counter(values)), expected, delta=0.002)
 
+    def test_one_of_many_alike_is_not_large(self):
+        for sizes, large in (([10 ** 5, *range(950, 1060)], []), ([10 ** 6, 9 * 10 ** 5, *range(950, 1060)], [0, 1]),
+                             ([*range(10 ** 6, 10 ** 6 + 10), *range(950, 1060)], range(10))):
+            squares = sum(size ** 2 for size in sizes)
+            self.assertEqual(intervals._few_large(Counter(sizes), squares), Counter(sizes[i] for i in large))
+
     def test_small_sources_beside_a_few_large_ones_are_not_drowned_in_their_noise(self):
         rng = random.Random(5)
         small = [rng.choice((-9, -5, -2, 1, 4, 8)) for _ in range(399)]

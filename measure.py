@@ -47,6 +47,7 @@ PLAIN_PART = 100              # of the resamples of a plain loop one in so many 
 MARGIN = Fraction(1, 10)      # where the true difference is 0; else as large as it is: the worst place for a claim
 SIZES = {"equal": (4,), "unequal": (1, 1, 2, 3, 5, 9), "dominated": (1, 1, 1, 1, 1, 20)}  # of the sources, in turn
 SOURCES_A_LOOK, SOURCES_COMPARED = 6, 20
+TIMES_WORLDS = 10             # as many worlds of looks and candidates: their rates lie close together
 COVERED, MOST_COVERED = ("by case", "by source", "sign-flip", "by trial"), 50   # sources, beyond which only claims
 CLAIMED = ("better", "equivalent", "not worse", "worse", "none", "wrong", "interval alone")
 
@@ -351,14 +352,14 @@ def cmd_coverage(args: argparse.Namespace) -> int:
                 coverage.append(coverage_row(kind, name, number, by_count, args.worlds))
         claimed.append(claims_row(kind, number, all_sizes, args.worlds * len(kind.sizes) * len(kind.trials)))
     files.STAGES.enter("looks and candidates")
-    gains = false_gains(args.worlds, SEED)
+    gains = false_gains(TIMES_WORLDS * args.worlds, SEED)
     print(f"The truth lies within the 95% interval: share of {args.worlds} worlds (seed {SEED}).\n"
           "+-: the largest Monte Carlo standard error of the row.\n")
     print(markdown(("world", "sources", "sizes", "trials", *COVERED, "+-"), *coverage))
     print(f"Claims with a margin as large as the true difference, {float(MARGIN)} where that is 0: share of "
           f"{args.worlds} worlds of each size and number of trials.\nx: wrong in such a world.\n")
     print(markdown(("world", "truth", "sources", *CLAIMED, "+-"), *claimed))
-    print(f"A gain is claimed where nothing differs: share of {args.worlds} worlds.\n")
+    print(f"A gain is claimed where nothing differs: share of {TIMES_WORLDS * args.worlds} worlds.\n")
     print(markdown(("what was done", "as if done once", "declared", "+-"), *gains), end="")
     return 0
 

@@ -43,9 +43,11 @@ LATER = {408, 425, 429}  # the same request may go through later, whatever is sa
 BUSY = {500, 502, 503, 504, 507, *range(520, 530)}  # it may, unless the words below refuse it and no pause is named
 REFUSED = re.compile(
     r"validation|invalid_request|literal_error|response_format|max_(completion_)?tokens|"
+    r"not (supported|permitted)|does not support|"
     r"(invalid|unsupported|unknown|unexpected) (\S+ )?(argument|field|format|schema|option|parameter|value)\b", re.I)
 CUT = "as many tokens were read as the context (num_ctx) holds, or far fewer than the prompt has words: it may be cut"
-THINKING = ("<think>", "<thinking>", "</think>", "<|channel|>")  # how thinking text looks when it leaks into content
+# How thinking text looks when it leaks into content.
+THINKING = ("<think>", "<thinking>", "</think>", "<|channel|>", "[THINK]", "<reasoning>", "<thought>")
 NO_SERVER = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, http.client.InvalidURL, UnicodeError)
 
 Fields = dict[str, Any]  # of a request, a reply, a case's input
@@ -295,7 +297,7 @@ class Chat:
         except (ValueError, RecursionError) as error:
             value, fault = content, f"the reply: {json_reason(error)}"
         blank = not content.strip()
-        padded = not fault and content != content.rstrip()  # whole JSON, then blanks up to the limit
+        padded = isinstance(value, dict) and content != content.rstrip()  # whole JSON, then blanks up to the limit
         if blank and reason == "load":
             raise NotLoaded('an empty reply with done_reason "load": nothing was generated', metadata)
         if reason == "length" and not padded:
@@ -379,7 +381,8 @@ class Ollama(Chat):
         models = self.server.request("/api/tags", read=lambda reply: dict(_digests(reply)))
         name = self.asked if self.asked in models else f"{self.asked}:latest"
         if name not in models:
-            raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(models)}; run ollama pull")
+            raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(map(str, models))}; run "
+                           "ollama pull")
         digest = models[name]
         if self.facts is None or self.shown:  # a server that did not tell it at first is not asked again
             self.shown = self.server.request("/api/show", {"model": self.asked}, optional=self.facts is None)
@@ -441,7 +444,8 @@ class OpenAI(Chat):
         listed = self.server.request("/models", optional=True, read=lambda reply: [
             model["id"] for model in (reply if isinstance(reply, list) else reply.get("data") or ())])
         if listed and self.asked not in listed:
-            raise RunError(f"{self.server.name} has no model {self.asked!r}, only {', '.join(listed[:20])}; name one")
+            first = ", ".join(map(str, listed[:20]))
+            raise RunError(f"{self.server.name} has no model {self.asked!r}, only {first}; name one")
         return {"host": self.server.name, "version": None}
 
 

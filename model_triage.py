@@ -11,7 +11,7 @@ they are refused before the first trial. The server is that of OLLAMA_HOST.
 from typing import Any
 
 import chat
-from triage_task import CATEGORIES, message_text
+from triage_task import CATEGORIES, Rejection, message_text
 
 PROMPTS = {
     "v1": (
@@ -53,6 +53,8 @@ class ModelTriage(chat.Ollama):
         self.version = version
 
     def user_text(self, case_input: dict[str, Any]) -> str:
+        if self.task.rejection is not Rejection:  # another task refuses in its own words
+            return super().user_text(case_input)
         return message_text(case_input)
 
 

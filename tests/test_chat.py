@@ -485,9 +485,10 @@ class IncompleteTest(ChatTest):
             for reply, name in ((ollama(content, done_reason="length"), "fake:1b"),
                                 (openai(content, "length"), "openai:fake:1b")):
                 self.assert_incomplete("TruncatedReply", "cut off at the token limit", reply, name)
-        self.server.always = ollama("a text that went on \n", done_reason="length")
-        with self.assertRaises(chat.TruncatedReply):
-            self.system(task=TEXT).respond(case(), 1)
+        for content in ("a text that went on \n", "12  ", '"yes" '):
+            self.server.always = ollama(content, done_reason="length")
+            with self.assertRaises(chat.TruncatedReply):
+                self.system(task=TEXT).respond(case(), 1)
 
     def test_an_empty_reply(self):
         for content in ("", " \n\t"):
@@ -518,7 +519,8 @@ class IncompleteTest(ChatTest):
     def test_thinking_that_leaks_into_the_answer_is_named(self):
         for content in ('<think>Charged twice.</think>{"category": "billing", "needs_human": false}',
                         'so it is billing</think>\n{"category": "billing", "needs_human": false}',
-                        "<thinking>hm", '<|channel|>analysis<|message|>billing'):
+                        "<thinking>hm", '<|channel|>analysis<|message|>billing', "[THINK]hm[/THINK]billing",
+                        "<reasoning>hm</reasoning>billing", "<thought>hm</thought>billing"):
             self.assert_incomplete("ThinkingLeaked", "thinking text", ollama(content))
 
 
@@ -555,7 +557,8 @@ class TroubleTest(ChatTest):
         for status, words in ((404, "model 'demo:1b' not found"), (400, "invalid format"), (401, "unauthorized"),
                               (301, "moved"), (413, "too large"), (501, "not implemented"), (500, VALIDATION),
                               (500, "invalid JSON schema in format"), (503, "Unsupported parameter: 'max_tokens'"),
-                              (500, "unknown field seed")):
+                              (500, "unknown field seed"), (500, "seed is not supported"),
+                              (500, "Extra inputs are not permitted: seed"), (422, "does not support images")):
             said = self.raised(RunError, self.respond, (status, {"error": words}))
             words = f"{json.dumps({'error': words})}; correct model, options, prompt, key or URL"
             self.assertIn(f"{self.server.host}/api/chat answers {status}: {words}", said)

@@ -77,11 +77,20 @@ class RequestTest(ServerTest):
 
     def test_blank_and_missing_messages_are_rejected_before_any_call_as_the_rules_reject_them(self):
         for case_input in ({"other": 1}, {"text": None}, {"text": ""}, {"text": " \n "}):
-            empty = Case("c", "dev", case_input, {"rejected": True}, {})
-            ours, theirs = (harness.attempt(system, TASK, empty, 1) for system in (load("coder_v1"), triage_task.rules))
+            empty, system = Case("c", "dev", case_input, {"rejected": True}, {}), load("coder_v1")
+            system.configure(TASK, [empty], None, {})
+            ours, theirs = (harness.attempt(each, TASK, empty, 1) for each in (system, triage_task.rules))
             self.assertEqual(ours, theirs)
             self.assertEqual(ours["error"]["type"], "Rejection")
         self.assertEqual(self.server.asked, [])
+
+    def test_another_task_refuses_in_its_own_way(self):
+        task = harness.load_task("answer_task")
+        empty, system = Case("c", "dev", {"text": " "}, {"rejected": True}, {}), load("coder_v1")
+        system.configure(task, [empty], None, {})
+        outcome = harness.attempt(system, task, empty, 1)
+        self.assertEqual(outcome["error"], {"type": "Rejection", "message": "the input is blank"})
+        self.assertEqual(harness.grade(task, empty, outcome)[0], "pass")
 
     def test_options_and_a_prompt_of_ones_own_take_the_place_of_the_systems(self):
         system = load("coder_v1")

@@ -323,7 +323,7 @@ class Appender:
                 FileExistsError: "no log is overwritten; continue it with --resume, or name another with --log",
                 BlockingIOError: "it is in use by another recorder or collector; wait for it, or stop it"}
             reason = reasons.get(type(error), f"{error.strerror}; name another file with --log")
-            raise RunError(f"cannot write {error.filename or path}: {reason}") from None
+            raise RunError(f"cannot write {error.filename or path or repr(path)}: {reason}") from None
 
     def _begin(self, content: bytes, beginning: bytes, check: Callable[[bytes], int]) -> None:
         """Take in the whole lines of a file, and end it at the last of them that check keeps."""

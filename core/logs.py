@@ -29,11 +29,12 @@ RUN = {"case_set": NAMED, "task": NAMED, "splits": list, "trials": int, "system"
 HEADER = RUN | {"tool_version": str, "started_at": str, "python": str, "platform": str}
 TRIAL = {"case_id": str, "trial": int, "seed": int, "metadata": dict, "at": str | None,
          "elapsed_s": int | float | None}
-ADVICE = {"case_set.sha256": "give the case set as it was; where it was corrected, give the logs, not their records, "
-                             "with --cases NEW.json --recorded-with OLD.json",
+ADVICE = {"case_set.sha256": "give the case set as it was; where it was corrected, give finished logs, not their "
+                             "records, to compare.py --cases NEW.json --recorded-with OLD.json",
           "seeds": "give the same --seeds", "system.prompt": "give the prompt as it was, or record into another log",
           "trials": "extend the shorter run, once it is finished: bench.py --trials N --resume",
-          "task.sha256": "give the task as it was, or grade with that of today: harness.py replay --task-changed"}
+          "task.sha256": "give the task as it was, or grade a finished log with that of today: harness.py replay "
+                         "--task-changed"}
 CHANGED = "it was changed after recording, take the original or record it again"
 
 TrialKey = tuple[str, int]  # a case's id and the number of a trial
@@ -116,6 +117,7 @@ def parse_log(data: bytes, where: str) -> Log:
 
     An unfinished log has no end; half a last line is no part of it.
     """
+    expect("a log", data, where, "give a log that bench.py recorded")
     encoding = json.detect_encoding(data)
     if encoding != "utf-8" or b"\r" in data:  # plain ASCII with bare line ends is what json_line writes
         raise RunError(f"{where} has the encoding {encoding}, or CRLF line ends: {CHANGED}")
@@ -166,7 +168,6 @@ def _add(log: Log, value: Any, number: int, path: str, digest: Any) -> None:
 def read_log(path: str) -> Log:
     """Return a finished log; raise RunError for one that is unfinished, was changed, or whose model changed."""
     data = read_bytes(path)
-    expect("a log", data, path, "give a log that bench.py recorded")
     log = parse_log(data, path)
     if log.end is None:
         raise RunError(f"{path} is unfinished: its end line is missing; finish it with bench.py --resume")

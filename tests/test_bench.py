@@ -749,8 +749,8 @@ class ResumeTest(Folder):
             file.write("a line without an end")
         for path, words in (("/dev/null", "not a file that keeps"), (self.path("fifo"), "not a file that keeps"),
                             (self.path("folder"), "Is a directory"), (self.path("notes"), "is not a log"),
-                            (self.cases, "no log's header"), (self.path("no/log.jsonl"), "there is no such folder"),
-                            (BENCH, "bench.py:1: not JSON")):
+                            (self.cases, "is a case set, not a log"), (self.path("no/log.jsonl"), "there is no such folder"),
+                            (BENCH, "bench.py is a table, not a log")):
             with self.subTest(path=path):
                 before = self.bytes(path) if os.path.isfile(path) else None
                 self.assert_refused(self.record("--resume", log=path), words)
@@ -1413,7 +1413,7 @@ class LockTest(Folder):
         with open(self.log, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             file.write(b"not JSON")
-        self.assert_refused(self.record("--resume"), "not JSON")
+        self.assert_refused(self.record("--resume"), "not a log")
         with open(self.log, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

@@ -868,12 +868,13 @@ class ReplayTest(FolderTest):
         other = hashlib.sha256(CASES_TEXT.encode() + b"\n").hexdigest()
         self.refused(*self.replay(cases="other.json"), says=(
             f'log.jsonl and other.json differ in case set.sha256: "{SHA256}" and "{other}"; ',
-            "give the case set as it was; where it was corrected, give the logs, not their records, with --cases "
-            "NEW.json --recorded-with OLD.json"))
+            "give the case set as it was; where it was corrected, give finished logs, not their records, to "
+            "compare.py --cases NEW.json --recorded-with OLD.json"))
         self.save("log.jsonl", sealed([header(task={"name": "triage_task", "sha256": "f" * 64}), *rows()]))
         self.refused(*self.replay(), says=(
             f'log.jsonl and triage_task as it is now differ in task.sha256: "{"f" * 64}" and "{TASK.sha256}"; ',
-            "or grade with that of today: harness.py replay --task-changed"))
+            "or grade a finished log with that of today: harness.py replay "
+            "--task-changed"))
         self.save("log.jsonl", sealed([header(task={"name": "no_such_task", "sha256": "f" * 64}), *rows()]))
         self.refused(*self.replay(), says="cannot import the task 'no_such_task'")
 

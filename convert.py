@@ -84,7 +84,7 @@ def shared_options(command: argparse.ArgumentParser) -> None:
            "metadata whose values repeat, if any)")
     option("--map", nargs="+", type=word_score, metavar="WORD=NUMBER", help="what a word is worth as a score: pass=1; "
            "timeout= is no score")
-    option("--no-text", action="store_true", help="leave out inputs, outputs and explanations")
+    option("--no-text", action="store_true", help="leave out inputs, outputs and all other texts")
     option("--id", "--case", metavar="FIELD", help="a field that names the case (default: the tool's own id where that "
            "is stable, else what is asked: the --input of a table)")
 

@@ -98,7 +98,8 @@ def _interval_rules(c: Figures) -> Iterator[Rule]:
                "read the changed cases one by one; add cases that are neither easy nor hopeless")
     if c["shared_luck"]["withheld"]:                       # then no interval by case is believed
         yield ("shared_luck", "intervals by case and by trial are too narrow, and with many sources the one by source: "
-               f"{c['shared_luck']['reason']}", "record both runs again with bench.py --seeds per-case")
+               f"{c['shared_luck']['reason']}", "record both runs again, each case and trial with a seed of its "
+                   "own (bench.py --seeds per-case)")
     else:
         if flip and _excludes_0([low, high]) != _excludes_0(flip):
             yield ("intervals_disagree", "one of the bootstrap interval by case and the sign-flip interval contains 0, "

@@ -40,17 +40,17 @@ GATES = ("better", "not-worse", "equivalent")
 LOOK_CONSTANTS = (1.977, 2.004, 2.024, 2.040, 2.053, 2.063, 2.072, 2.080, 2.087)
 
 
-def number_text(value: Number, sign: str = "") -> str:
-    """Return a number for a sentence: 4 digits, from 0.01 to 1 at most 4 places, as figures have, from 1000 on none.
+def number_text(value: Number, sign: str = "", places: int | None = None) -> str:
+    """Return a number for a sentence: 4 digits, from 1000 on no places; at most so many places, 4 from 0.01 to 1.
 
-    >>> number_text(-0.092308), number_text(0.0012345), number_text(15.684, "+"), number_text(-19159.2)
-    ('-0.0923', '0.001234', '+15.68', '-19159')
+    >>> number_text(-0.092308), number_text(0.0012345), number_text(15.684, "+"), number_text(0.0012345, "+", 4)
+    ('-0.0923', '0.001234', '+15.68', '+0.0012')
     """
     number = float(value)
     if 1000 <= abs(number) < 1e15:
         return f"{number:{sign}.0f}"
-    if 0.01 <= abs(number) < 1:
-        number = round(number, 4)
+    if places or 0.01 <= abs(number) < 1:
+        number = round(number, places or 4)
     return f"{number:{sign}.4g}" if number else "0"
 
 
@@ -70,13 +70,15 @@ def whole_numbers(values: Iterable[int | Fraction]) -> tuple[list[int], int]:
 class Limits(NamedTuple):
     """What was declared before the look. Limits are in score units and exact, for an end of an interval may lie on one.
 
-    look is (K, N), the K-th of N planned looks; among is how many candidates are compared with this baseline.
+    look is (K, N), the K-th of N planned looks; among is how many candidates are compared with this baseline; places is
+    how many decimal places scores are shown with.
     """
     min_gain: Number = Fraction(0)
     margin: Number = Fraction(0)
     gate: str | None = None
     look: tuple[int, int] | None = None
     among: int | None = None
+    places: int = 4
 
     @property
     def claim(self) -> str | None:
@@ -265,7 +267,7 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: dict[str
     flip = seen.interval(limits.alpha)
     claims = [claim for claim in CLAIMS if holds(claim, seen, limits)]
     claim_holds = limits.gate is None or limits.claim in claims
-    gated = limits.gate is not None or failed is not None
+    gated, disputed = limits.gate is not None or failed is not None, not claim_holds and contradicted(seen, limits)
     figures: Figures = {
         "unit": "source" if has_sources else "case", "groups": len(seen.groups), "min_gain": limits.min_gain,
         "margin": limits.margin, "look": limits.look and "{}/{}".format(*limits.look), "among": limits.among,
@@ -273,7 +275,7 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: dict[str
         **_safety_intervals(seen, limits), "sources_for_level": limits.sources, "claims": claims,
         "verdict": claims[0] if claims else "undecided", "gate": limits.gate,
         "gate_met": claim_holds and not failed if gated else None,
-        "gate_contradicted": any((failed or {}).values()) or not claim_holds and contradicted(seen, limits),
+        "gate_contradicted": any((failed or {}).values()) or disputed,
     }
     figures |= _numbers_needed(seen, limits, figures["verdict"])
     figures["reason"] = None if claims else why_not(figures, limits, "not worse" if limits.margin else None)
@@ -282,7 +284,7 @@ def decision(seen: Evidence, limits: Limits, has_sources: bool, failed: dict[str
         names = [name for name, sure in (failed or {}).items() if sure == certain]
         reasons += [f"cases that must pass and {what}: {listed(names)}"] if names else []
     if not claim_holds:
-        reasons.append(why_not(figures, limits, limits.claim))
+        reasons.append(why_not(figures, limits, limits.claim, disputed))
     figures["gate_reason"] = "; ".join(reasons) or None
     return figures
 
@@ -310,8 +312,11 @@ def _widest(lower: Evidence, upper: Evidence, alpha: Number) -> tuple[Number, Nu
     return (low[0], high[1]) if low and high else None
 
 
-def why_not(figures: Figures, limits: Limits, claim: str | None) -> str:
-    """Return in words why a claim does not hold (None: why nothing can be claimed), from a decision's own numbers."""
+def why_not(figures: Figures, limits: Limits, claim: str | None, disputed: bool = False) -> str:
+    """Return in words why a claim does not hold (None: why nothing can be claimed), from a decision's own numbers.
+
+    disputed: the data contradict it, also where what is missing is filled the other way.
+    """
     unit = figures["unit"]
     if figures["interval"] is None:
         return f"a claim takes at least {figures['sources_for_level']} {unit}s, not {figures['groups']}"
@@ -320,15 +325,15 @@ def why_not(figures: Figures, limits: Limits, claim: str | None) -> str:
         ends, wider = figures["equivalence_interval"], figures["equivalence_interval_with_one_more"]
     demands = _demands(claim or "better", limits)
     if any(_low_end(ends, sign) <= limit for sign, limit, _ in demands) and (claim or ends[1] >= 0):
-        low, high = (number_text(end, "+") for end in ends)
-        return f"the interval by {unit}, {low} to {high}, {_objection(ends, limits, claim)}"
+        low, high = (number_text(end, "+", limits.places) for end in ends)
+        return f"the interval by {unit}, {low} to {high}, {_objection(ends, limits, claim, disputed)}"
     for sign, limit, _ in demands if claim in SAFETY else []:
         change = -_low_end(wider, sign)
         if change >= -limit:
             needed = figures["sources_needed"]
             settle = f"; about {needed} {unit}s would settle it" if needed else ""
-            return (f"one more {unit} that {ONE_MORE[sign]} at {number_text(change)}, beyond the margin of "
-                    f"{number_text(limits.margin)}{settle}")
+            return (f"one more {unit} that {ONE_MORE[sign]} at {number_text(change, '', limits.places)}, beyond the "
+                    f"margin of {number_text(limits.margin)}{settle}")
     return MISSING
 
 
@@ -337,12 +342,13 @@ def _low_end(ends: tuple[Number, Number], sign: int) -> Number:
     return ends[0] if sign > 0 else -ends[1]
 
 
-def _objection(ends: tuple[Number, Number], limits: Limits, claim: str | None) -> str:
+def _objection(ends: tuple[Number, Number], limits: Limits, claim: str | None, disputed: bool) -> str:
     """Return in words what in an interval speaks against a claim."""
     if claim in SAFETY:
         change = f"a {'change' if claim == 'equivalent' else 'loss'} of {number_text(limits.margin)}"
-        shown = any(_low_end(ends, -sign) >= -limit for sign, limit, _ in _demands(claim, limits))
-        return f"shows {change} or more" if shown else f"does not rule out {change}"
+        shown = any(_low_end(ends, -sign) > -limit for sign, limit, _ in _demands(claim, limits))
+        turned = "" if disputed else ", but what is missing could turn that"
+        return f"shows {change} or more{turned}" if shown else f"does not rule out {change}"
     if claim is None and ends[0] <= 0 < ends[1]:
         return "leaves open whether it is a gain or a loss"
     return f"does not lie above {number_text(limits.min_gain)}"

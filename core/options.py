@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from core import decide
 from core.intervals import SEED
 from core.trial_logs import Reading, as_fraction, score_bound
-from core.trials import Score, score_places
+from core.trials import Score, score_places, shown_places
 
 # The options of the command line that a comparison depends on, with their values where they are left out.
 DEFAULTS: dict[str, Any] = {
@@ -71,7 +71,7 @@ def parse_options(given: Mapping[str, Any]) -> Options:
     _require(re.fullmatch("-?[0-9]{1,40}", seed), f"--seed {seed}: give a whole number")
     look = words["look"]
     _require(look in (None, *LOOKS), f"--look {look}: give K/N, look K of N, N from 2 to 10")
-    limits = decide.Limits(gain, margin, gate, look and LOOKS[look], among and int(among))
+    limits = decide.Limits(gain, margin, gate, look and LOOKS[look], among and int(among), shown_places(low, high))
     return Options(limits, plan, must_pass, words["missing"], int(seed), tuple(words["tags"]),
                    Reading((low, high), words["skip_broken_lines"], words["ignore_input"]), words)
 

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TextIO
 
-from core.files import MOST_BYTES, RunError, json_reason, open_input, refusal
+from core.files import MOST_BYTES, STRICT, RunError, json_reason, open_input, refusal
 from core.kinds import GZIP, HEAD, describe
 
 CHUNK = 1 << 16  # characters that are read at once
@@ -70,7 +70,10 @@ def opened_as(path: str, kinds: Sequence[str], advice: str, advised: Collection[
     with opened(path) as file:
         kind = describe(head(file), path)[0]
         if kind not in kinds:
-            raise refusal(path, kinds[0], advice if kind in advised else "", head(file))
+            error = refusal(path, kinds[0], advice if kind in advised else "", head(file))
+            if kind == "JSON of another kind":
+                list(Json(file, path, STRICT).whole())  # or no JSON, which is said where it is seen
+            raise error
         yield file, kind
 
 

@@ -49,7 +49,7 @@ class Row(NamedTuple):
     id: str
     id_is_number: bool
     config: str
-    facts: Fields  # what it states of its case, not of its trial: cluster, tags, input, input_sha256
+    facts: Fields  # what it states of its case, not of its trial: cluster, tags, input, expected, input_sha256
     trial: Trial
 
 
@@ -97,7 +97,8 @@ def _row(row: object, score_range: ScoreRange) -> Row:
     score = None if reason else _score(row["score"], score_range)
     measures = Measures(*[_measure(row.get(name), name) for name in MEASURES])
     facts = {"cluster": _text(row.get("cluster"), "cluster").strip(), "tags": _tags(row.get("tags")),
-             "input": kept_text(row.get("input")), "input_sha256": _text(row.get("input_sha256"), "input_sha256")}
+             "input": kept_text(row.get("input")), "expected": kept_text(row.get("expected")),
+             "input_sha256": _text(row.get("input_sha256"), "input_sha256")}
     trial = Trial(_seed(row.get("seed")), score, reason, kept_text(row.get("output")), measures,
                   _text(row.get("ts"), "ts") or None, kept_text(_text(row.get("explanation"), "explanation") or None))
     stated = {field: fact for field, fact in facts.items() if fact not in (None, "")}
@@ -189,8 +190,8 @@ def _in_range(value: int | float, low: Score, high: Score) -> Score:
     ends = {round(end, places): end for end in (low, high)}  # an end may have more digits
     score = ends.get(rounded, _as_score(as_fraction(rounded, places)))
     if not low <= score <= high:
-        raise RunError(f"score {value!r:.60} is outside [{low}, {high}]; correct the line, or say what a score can be "
-                       "with --score-range LOW HIGH")
+        raise RunError(f"score {value!r:.60} is outside [{float(low):g}, {float(high):g}]; correct the line, or say "
+                       "what a score can be with --score-range LOW HIGH")
     return score
 
 
@@ -311,7 +312,7 @@ def read_lines(data: bytes, path: str, broken: list[tuple[str, str]]) -> Iterato
             continue
         where = f"{path}:{number}"
         try:
-            value = STRICT.decode(line.decode().removeprefix("\ufeff"))  # joined files have marks inside, too
+            value = STRICT.decode(line.decode().removeprefix("\ufeff").rstrip())  # joined files have marks inside, too
         except (ValueError, RecursionError) as error:
             broken.append((where, json_reason(error)))
         else:
@@ -407,7 +408,8 @@ def read_trial_logs(paths: Sequence[tuple[str | None, str]], baseline: str, cand
         raise RunError(f"{': '.join(rows.broken[0])} (broken lines: {len(rows.broken)}); repair the file, leave them "
                        "out with --skip-broken-lines, or make rows of JSON over several lines with convert.py table")
     fact, case_ids = rows.known.fact, set[str]().union(*rows.trials.values())
-    cases = [ComparedCase(case_id, fact(case_id, "cluster"), fact(case_id, "tags") or (), fact(case_id, "input"))
+    cases = [ComparedCase(case_id, fact(case_id, "cluster"), fact(case_id, "tags") or (), fact(case_id, "input"),
+                          fact(case_id, "expected"))
              for case_id in sorted(case_ids)]
     sides = [rows.side(side, config, cases) for side, config in configs.items()]
     # There is no case file: its name is that of the logs, its identity that of what they say of the cases.

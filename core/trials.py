@@ -32,7 +32,7 @@ Note = dict[str, str]  # {"code", "message", "advice"}: what was decided in read
 SIDES = ("baseline", "candidate")
 SCORES = {"pass": 1, "fail": 0, "incomplete": None}  # of a verdict
 KEPT_LENGTH = 20_000  # characters of a text that are kept for the page
-SHOWN = 5  # names that a message lists before it counts the rest
+SHOWN, LISTED_LENGTH = 5, 200  # names that a message lists before it counts the rest, and characters of each
 LARGEST = 10**100  # of a score or measure: a variance of larger ones is beyond any float
 MOST_VALUES = 50  # of a tag that makes slices
 _WITH_SORTED_KEYS = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
@@ -65,8 +65,8 @@ class ComparedCase(NamedTuple):
     id: str
     source: str | None
     tags: Tags  # the source is none of them
-    input: object = None  # of a trial log as kept_text() keeps it
-    expected: object = None  # of a case set
+    input: object = None  # this and what is expected: of a trial log as kept_text() keeps them
+    expected: object = None
 
 
 CaseTrials = tuple[ComparedCase, list[Trial], list[Trial]]  # a case with its trials of the baseline and the candidate
@@ -154,7 +154,7 @@ def kept_text(value: object) -> str | None:
 
 def listed(names: Iterable[object], shown: int = SHOWN) -> str:
     """Return the first names on one line, then how many more there are."""
-    texts = [text if text.isprintable() else repr(text) for text in map(str, names)]
+    texts = [text if text.isprintable() else repr(text) for text in (f"{name!s:.{LISTED_LENGTH}}" for name in names)]
     return ", ".join(texts[:shown]) + (f" and {len(texts) - shown} more" if len(texts) > shown else "")
 
 
@@ -181,7 +181,7 @@ def note_of(code: str, message: str, which: str, advice: str) -> list[Note]:
 def seed_note(sides: Sequence[Side]) -> list[Note]:
     """Return a note on how many trials have no seed."""
     seeds = Counter(trial.seed for side in sides for trials in side.trials for trial in trials)
-    return note_of("no_seeds", "trials without a seed, which pair by their place within the case",
+    return note_of("no_seeds", "trials without a seed, which pair by place within a case, if at all",
                    str(seeds.get(None, "")), "record each trial's seed, so that both systems meet the same chance")
 
 
@@ -350,13 +350,14 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     gaps = "; ".join(_gaps(pair))
     if not gaps:
         return pair, []
+    gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
     if policy == "refuse":
-        gaps += "".join(f"; {note['message']}" for note in pair.notes if note["code"] == "look_alike_ids")
         raise RunError(f"{gaps}: record them, or choose with --missing: drop leaves them out, zero counts them as 0")
     if policy == "zero":  # a case that the baseline never ran says nothing of loss or gain
         low, high = pair.score_range
         if not low <= 0 <= high:
-            raise RunError(f"{gaps}: 0 is outside [{low}, {high}] and cannot stand for them; use --missing drop")
+            raise RunError(f"{gaps}: 0 is outside [{float(low):g}, {float(high):g}] and cannot stand for them; use "
+                           "--missing drop")
         rows = [(case, _filled(before, 0), _filled(after, 0, min(1, len(before)))) for case, before, after in pair.rows]
     else:
         rows = [(case, _scored(before), _scored(after)) for case, before, after in pair.rows]

@@ -84,6 +84,7 @@ class Rows:
         self._trials: list[Trial] = []  # whose rows are in the file
         self._unscored: defaultdict[str, Counter[str]] = defaultdict(Counter)  # why trials have no score, by config
         self._no_scores: Counter[str] = Counter()  # words, lists and objects in place of a score
+        self._first_places: dict[str, str] = {}  # of these
         self._cases: dict[Key, tuple[Key, Tags]] = {}  # one and the same key, and its tags
         self._twins: dict[tuple[str, str], Twins] = {}  # by config and what they ask, of one file
         self._unlike: set[tuple[str, str]] = set()  # what is asked twice in a file, and not alike in all
@@ -108,7 +109,7 @@ class Rows:
             seed = args.run if sample.seed is None else f"{args.run}.{seed}"
         own = name_in(sample, args.id) if args.id else sample.case
         score = None if sample.error else score_of(sample.score, self.words)
-        error = None if score is not None else first_words(sample.error or self._why_unscored(sample.score))
+        error = None if score is not None else first_words(sample.error or self._why_unscored(sample.score, where))
         if error is not None:
             self._unscored[config][error] += 1
         cluster, identity = pick(sample.fields, args.cluster), (sample.asked, sample.graded)
@@ -117,7 +118,8 @@ class Rows:
                "ts": sample.ts if isinstance(sample.ts, str) else None,
                "input_sha256": None if identity == (None, None) else digest(*identity)}
         if not args.no_text:
-            row |= {"input": kept_text(shown(sample.asked)), "output": kept_text(sample.output)}
+            row |= {"input": kept_text(shown(sample.asked)), "expected": kept_text(shown(sample.graded)),
+                    "output": kept_text(sample.output)}
             if sample.explanation != sample.output:  # Inspect's simple scorers give the output as its own explanation
                 row["explanation"] = clean(kept_text(sample.explanation) or "", keep="\n\t") or None
         row = {key: value for key, value in row.items() if key == "score" or value is not None}
@@ -131,11 +133,12 @@ class Rows:
         self._trials.append((config, case, checked.trial.seed, where))
         STAGES.tell()
 
-    def _why_unscored(self, value: Any) -> str:
+    def _why_unscored(self, value: Any, where: str) -> str:
         if known_word(value, self.words) is not None:
             return str(value)
         if isinstance(value, (str, list, dict)):
-            self._no_scores[repr(value)[:LABEL]] += 1
+            self._no_scores[f"{value!r:.{LABEL}}"] += 1
+            self._first_places.setdefault(f"{value!r:.{LABEL}}", where)
         return f"not scored: {'no value' if value is None else repr(value)[:60]}"
 
     def _case(self, own: int | str | None, config: str, sample: Sample) -> Key:
@@ -186,7 +189,8 @@ class Rows:
                                f"{listed(sorted(self._fields), 20) or 'none'}")
             self.notes[f"no row has the field {name!r}"] = 0
         if self._no_scores:
-            note = f"values that are no scores: {listed(self._no_scores, 20)}; --map WORD=NUMBER makes a word one"
+            values = listed((f"{value} ({self._first_places[value]})" for value in self._no_scores), 20)
+            note = f"values that are no scores: {values}; --map WORD=NUMBER makes a word one; choose another for a list"
             if sum(map(Counter.total, self._unscored.values())) == len(self._trials):
                 raise RunError(note)
             self.notes[note] = self._no_scores.total()
@@ -204,9 +208,9 @@ class Rows:
         for text, count in self.notes.items():
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")
         if self._no_slices:
-            print_stderr(f"note: fields that make no slices, for their values exceed {SHORT_TEXT} characters, differ "
-                         f"within a case, or hardly repeat{'' if self.args.tag else ' (then --tag NAME makes one)'}: "
-                         f"{listed(self._no_slices, 20)}")
+            chosen = "" if self.args.tag else " (then --tag NAME makes one, here and in compare.py)"
+            print_stderr(f"note: fields that make no slices, for their values are objects, exceed {SHORT_TEXT} "
+                         f"characters, differ within a case, or hardly repeat{chosen}: {listed(self._no_slices, 20)}")
         for config, count in Counter(config for config, *_ in self._trials).items():
             reasons = self._unscored[config]
             lack = reasons.total()
@@ -221,8 +225,8 @@ class Rows:
             first = places.setdefault((config, names[case], seed), where)
             if first is not where:  # a log given twice has the same texts
                 raise RunError(f"{where}: this trial of {config!r} is also in {first}; give each log once, number the "
-                               "runs of one system with --run N, and name those of two systems: NAME=FILE, but not a "
-                               "file that holds both")
+                               "runs of one system with --run N, and name those of two systems: NAME=FILE, or where "
+                               "a file holds both --config-column FIELD, which tells them apart")
 
     def _name(self, case: Key, several_tasks: bool) -> int | str:
         """Return the name of a case: its own id, or the first words of what it asks and a digest.

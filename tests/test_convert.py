@@ -33,11 +33,12 @@ HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.path.join(HERE, "tests", "data", "convert")
 GEN = sorted(glob.glob(os.path.join(glob.escape(DATA), "org__*", "samples_toy_gen_*.jsonl")))
 ONCE = ("give each log once, number the runs of one system with --run N, and name those of two systems: NAME=FILE, "
-        "but not a file that holds both")
+        "or where a file holds both --config-column FIELD, which tells them apart")
 CSV = ["--case", "task", "--trial", "run", "--config-column", "model", "--score", "correct"]
+MAP = "--map WORD=NUMBER makes a word one; choose another for a list"
 NO_NUMBER = "is no number; correct it, or give --map WORD=NUMBER, or WORD= for what is no score"
-NO_TAGS = ("note: fields that make no slices, for their values exceed 200 characters, differ within a case, or hardly "
-           "repeat (then --tag NAME makes one): ")
+NO_TAGS = ("note: fields that make no slices, for their values are objects, exceed 200 characters, differ within a "
+           "case, or hardly repeat (then --tag NAME makes one, here and in compare.py): ")
 
 
 def data(name):
@@ -106,8 +107,9 @@ class FixtureTest(ConvertTest):
         status, bare, _ = run(*argv, "--no-text")
         for line, other in zip(out.splitlines(), bare.splitlines(), strict=True):
             row, other = json.loads(line), json.loads(other)
-            self.assertEqual({"input", "output", "explanation"} & other.keys(), set())
-            self.assertEqual({key: row[key] for key in row if key not in ("input", "output", "explanation", "task_id")},
+            texts = {"input", "expected", "output", "explanation"}
+            self.assertEqual(texts & other.keys(), set())
+            self.assertEqual({key: row[key] for key in row if key not in texts | {"task_id"}},
                              {key: other[key] for key in other if key != "task_id"})
             self.assertEqual(str(row["task_id"])[-12:], str(other["task_id"])[-12:])
 
@@ -312,15 +314,15 @@ class InspectTest(ConvertTest):
             "tone": {"value": tone, "explanation": "because"}, "grade": {"value": "A"}, "all": {"value": [1, 2]},
             "parts": {"value": {"x": 1}}}}
             for name, tone in (("a", "fluent"), ("b", "stiff"))))
-        self.refused("values that are no scores: 'fluent', 'stiff'; --map WORD=NUMBER makes a word one",
-                     "inspect", log, "--scorer", "tone")
+        self.refused("values that are no scores: 'fluent' (log.json: sample 'a', epoch 1), 'stiff' (log.json: sample "
+                     f"'b', epoch 1); {MAP}", "inspect", log, "--scorer", "tone")
         failed = self.log({"id": "a", "epoch": 1, "scores": {"tone": {"value": "stiff"}}},
                           {"id": "b", "epoch": 1, "error": {"message": "timeout"}}, name="failed.json")
-        self.refused("values that are no scores: 'stiff'; --map WORD=NUMBER makes a word one",
+        self.refused(f"values that are no scores: 'stiff' (failed.json: sample 'a', epoch 1); {MAP}",
                      "inspect", failed, "--scorer", "tone")
         rows = self.rows("inspect", log, "--scorer", "tone", "--map", "fluent=1", "stiff=0.5")
         self.assertEqual([row["score"] for row in rows], [1, 0.5])
-        self.refused("values that are no scores: [1, 2]; --map WORD=NUMBER makes a word one",
+        self.refused(f"values that are no scores: [1, 2] (log.json: sample 'a', epoch 1); {MAP}",
                      "inspect", log, "--scorer", "all")
         self.refused("log.json: no scorer 'parts'; choose with --scorer one of: all, grade, parts/x, tone",
                      "inspect", log, "--scorer", "parts")
@@ -328,7 +330,7 @@ class InspectTest(ConvertTest):
 
     def test_scores_that_are_lists_alone_are_refused(self):
         log = self.log(*({"id": name, "epoch": 1, "scores": {"all": {"value": [1, 0]}}} for name in "ab"))
-        self.refused("values that are no scores: [1, 0]; --map WORD=NUMBER makes a word one", "inspect", log)
+        self.refused(f"values that are no scores: [1, 0] (log.json: sample 'a', epoch 1); {MAP}", "inspect", log)
 
     def test_several_scores_are_never_mixed_whatever_else_holds_text(self):
         log = self.log(*({"id": name, "epoch": 1, "scores": {"judge": {"value": judge}, "f1": {"value": f1}}}
@@ -342,7 +344,7 @@ class InspectTest(ConvertTest):
 
     def test_one_word_among_numbers_is_noted(self):
         status, out, err = run("inspect", self.log(("a", 1, "C"), ("b", 1, "maybe")))
-        self.assertIn("values that are no scores: 'maybe'; --map WORD=NUMBER makes a word one (trials: 1)", err)
+        self.assertIn(f"sample 'b', epoch 1); {MAP} (trials: 1)", err)
 
     def test_a_second_run_and_a_name_of_the_run(self):
         log = self.log(("a", 1, "C"), ("a", 2, "I"))
@@ -491,7 +493,7 @@ class InspectTest(ConvertTest):
             "cut.eval": (whole[:900], "cut.eval: not a whole zip; copy the log again"),
             "empty.eval": (b"", "empty.eval: not a whole zip; copy the log again"),
             "cut.json": ('{"version": 2, "ev',
-                         f"cut.json is JSON of another kind, not a log of Inspect; {table}"),
+                         "cut.json:1: not JSON at column 16 (Unterminated string starting at); correct the file"),
             "half.json": ('{"version": 2, "status": "success", "eval": {}, "res',
                           "half.json:1: not JSON at column 49 (Unterminated string starting at); correct the file"),
             "list.json": ([1], f"list.json is JSON of another kind, not a log of Inspect; {table}"),

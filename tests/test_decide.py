@@ -234,7 +234,21 @@ class DecisionTest(unittest.TestCase):
                                   ("equivalent", 5, "shows a change of 0.1 or more")):
             asked = decide_on([(1, total)] * 7, 10, gate=gate, margin=Fraction(1, 10))
             self.assertTrue(asked["gate_contradicted"])
-            self.assertIn(said, asked["gate_reason"])
+            self.assertTrue(asked["gate_reason"].endswith(said), asked["gate_reason"])
+
+    def test_a_loss_that_what_is_missing_could_turn_is_said_so(self):
+        seen = decide.Evidence([(1, -3)] * 7, 10)
+        seen = filled(seen, seen, seen._replace(groups=[(1, 1)] * 7))
+        for gate in ("not-worse", None):
+            asked = decide.decision(seen, decide.Limits(margin=Fraction(1, 10), gate=gate), True)
+            self.assertEqual((asked["claims"], asked["gate_contradicted"]), ([], False))
+            for reason in (asked["reason"], asked["gate_reason"] or asked["reason"]):
+                self.assertIn("shows a loss of 0.1 or more, but what is missing could turn that", reason)
+
+    def test_ends_are_said_with_the_places_of_other_figures(self):
+        groups = [(1, k) for k in (-390, -200, 423, 300, 200, 100, 770, 50)]
+        for unit, places, low in ((10_000, 4, "-0.0163"), (100_000, 4, "-0.0016"), (1_000_000, 6, "-0.000163")):
+            self.assertIn(f"by source, {low} to", decide_on(groups, unit, gate="better", places=places)["gate_reason"])
 
     def test_swapping_the_systems_swaps_better_and_worse(self):
         rng = random.Random(5)

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import unittest
+from fractions import Fraction
 from html import escape
 from html.parser import HTMLParser
 from unittest import mock
@@ -225,9 +226,10 @@ class PageTest(unittest.TestCase):
     def test_rows_have_what_the_script_filters_by(self):
         text = html_report(sample(), pair_of_runs())
         for name, flags in (("refund", "worse unsteady"), ("login", "better unsteady incomplete"), ("late", "same")):
-            row = re.search(rf'<tr id="case-{name}" data-f="([^"]*)" data-d="([^"]*)" data-t="([^"]*)" '
-                            rf'data-s="([^"]*)"><th scope="row"><details><summary><bdi>{name}</bdi>', text)
-            self.assertEqual((row[1], row[3], row[4]), (flags, "language: en", name))
+            row = re.search(rf'<tr id="case-{name}" data-f="([^"]*)" data-d="([^"]*)" data-i="([^"]*)" '
+                            rf'data-t="([^"]*)" data-s="([^"]*)"><th scope="row"><details><summary><bdi>{name}</bdi>', text)
+            place = [case_id for case_id, *_ in CASES].index(name)
+            self.assertEqual((row[1], row[3], row[4], row[5]), (flags, f"{place}", "language: en", name))
 
     @unittest.skipUnless(shutil.which("node"), "page.js needs a JavaScript engine")
     def test_a_filter_counts_what_is_shown_as_such(self):
@@ -270,6 +272,11 @@ class PageTest(unittest.TestCase):
                              ((None, None), "same incomplete")):
             pair = self.pair([(1, 1, None)] * 2, [(score, seed, None) for seed, score in enumerate(after, start=1)])
             self.assertIn(f'data-f="{flags}"', html_report(sample() | {"cases": []}, pair))
+        for high, after, flags in ((100, (100, 0), "same unsteady"), (Fraction(1, 100), (Fraction(1, 100), 0),
+                                   "same unsteady"), (1, (1, Fraction(1, 2)), "same unsteady"), (1, (0, 0.5), "same")):
+            pair = self.pair([(1, 1, None)] * 2, [(score, seed, None) for seed, score in enumerate(after, start=1)])
+            comparison = sample() | {"cases": [], "score_range": [0, float(high)]}
+            self.assertIn(f'data-f="{flags}"', html_report(comparison, pair._replace(score_range=(0, high))))
 
     def test_only_slices_of_the_comparison_are_to_be_filtered_by(self):
         pair = self.pair([(1, 1, None)], [(1, 1, None)], tags=(("language", "en"), ("uniq", "7"), ("language", "fr")))
@@ -389,10 +396,11 @@ class PageTest(unittest.TestCase):
 
     def test_trial_logs_show_input_and_output_and_where_there_are_none_they_say_so(self):
         comparison = sample() | {"cases": []}
-        pair = self.pair([(1, 1, "yes <b>")], [(0, 1, "no <b>")], input="Is it <i>?")
+        pair = self.pair([(1, 1, "yes <b>")], [(0, 1, "no <b>")], input="Is it <i>?", expected="yes <i>")
         text = html_report(comparison, pair)
         self.check(text)
-        for need in ("<pre>Is it &lt;i&gt;?</pre>", "<pre><del>yes</del> &lt;b&gt;</pre>",
+        for need in ("<pre>Is it &lt;i&gt;?</pre>", "<p><b>Expected</b></p><pre>yes &lt;i&gt;</pre>",
+                     "<pre><del>yes</del> &lt;b&gt;</pre>",
                      "<pre><ins>no</ins> &lt;b&gt;", "what differs between two outputs is marked"):
             self.assertIn(need, text)
         text = html_report(comparison, self.pair([(1, 1, "")], [(0, 1, "")]))  # an empty answer is one

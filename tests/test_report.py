@@ -614,6 +614,9 @@ class TruthTest(unittest.TestCase):
                               ({"interval": None}, True), ({"verdict": "not worse", "interval": [-0.06, 1]}, False)):
             lead = " ".join(self.said(decision=decision | changed).lead())
             self.assertEqual("About 99 sources would decide" in lead, said)
+            luck = {"reason": "trials of different cases move together", "withheld": True}  # then no interval holds
+            lead = " ".join(self.said(decision=decision | changed, shared_luck=luck).lead())
+            self.assertNotIn("would decide", lead)
 
     def test_without_records_nothing_is_said_of_settings(self):
         comparison = sample()
@@ -730,13 +733,18 @@ class SheetTest(unittest.TestCase):
         self.assertEqual(["over 5 cases" in row.note for row in self.rows(story)], [True, False, False])
         self.assertEqual(["margin 0.2" in row.note for row in self.rows(story)], [True, False, False])
 
+    def test_the_name_of_the_cases_may_differ_where_they_are_the_same(self):
+        comparisons = self.candidates()
+        comparisons[1]["case_set"] = {"name": "base.jsonl + v3.jsonl", "sha256": comparisons[0]["case_set"]["sha256"]}
+        self.assertEqual(len(self.rows(sheet(comparisons, ["a", "b", "c"]))), 3)
+
     def test_the_page_of_a_candidate_is_linked_in_markdown_too(self):
         text = story_markdown(sheet(self.candidates(), ["a", "b", "c"], ["v2.html", 'x"|#a.html', "v4.html"]))
         self.assertIn('| <a href="v2.html">told v2</a><br>', text)
         self.assertIn('| <a href="x&#34;&#124;&#35;a.html">told v3</a><br>', text)
 
     def test_other_baselines_and_case_sets_are_refused_by_name(self):
-        for change, said in (({"case_set": {"name": "x", "sha256": "d" * 64}}, "b and a differ in case_set;"),
+        for change, said in (({"case_set": {"name": "x", "sha256": "d" * 64}}, "b and a differ in cases;"),
                              ({"baseline": {"name": "other"}}, "b and a differ in baseline;"),
                              ({"task": None}, "b and a differ in task;"),
                              ({"missing": "drop"}, "b and a differ in missing;"),
@@ -813,7 +821,7 @@ class TextTest(unittest.TestCase):
 
         self.assertNotIn("├", "".join(lines(80, "language: ")))
         self.assertIn("├", "".join(lines(130, "language: ")))
-        self.assertIn("Slice         difference", lines(60, "Slice")[0])
+        self.assertIn("Slice         difference", lines(60, "Slice ")[0])
 
     def test_worst_case_comes_first_and_what_is_left_out_is_counted(self):
         comparison, _ = many_cases(400, 4)
@@ -1045,7 +1053,7 @@ class CommandTest(unittest.TestCase):
         alien = self.save("alien.json", sample() | {"task": None})
         status, out, err = self.run_main(self.comparison, alien)
         self.assertEqual((status, out), (1, ""))
-        self.assertIn(f"{alien} and {self.comparison} differ in case_set, task, recording;", err)
+        self.assertIn(f"{alien} and {self.comparison} differ in task, recording, cases;", err)
 
     def test_other_files_are_refused_by_name_and_nothing_is_written(self):
         other = self.save("other.json", sample() | {"comparison_version": "9"})
@@ -1166,6 +1174,7 @@ What was changed
   here.
 
 Is it larger than the noise?
+The difference, candidate minus baseline:
 Question                              interval      p          0       +0.5
 On these very cases         +0.0123 to +0.4639  0.125          +----o---]
 On new messages like these  -0.0952 to +0.4286   0.25        [-+----o---]
@@ -1181,6 +1190,7 @@ Sources, lowest to highest  -0.3333 to +0.6667           o     2:     2     o
   Dashed lines, where this is drawn: -0.0200, +0.0200, +0.0500; a margin lies on
   both sides of zero, a gain worth shipping above it.
 
+Sources, worst first: a source is what several cases were made from:
 Source       cases  baseline  candidate  difference           0        +0.5
 refund           1    1.0000     0.6667     -0.3333    o     :|:
 advice           1    0.0000     0.0000      0.0000          :o:
@@ -1191,20 +1201,26 @@ login            1    0.0000     0.6667     +0.6667          :|:            o
   Incomplete trials of the baseline: 1 (Incomplete: 1).
 
 Cost, latency and tokens
+Mean of a case:
 Measure           baseline  candidate  difference  change  95% interval
 latency, seconds       1.5       2.25       +0.75    +50%    +0.5 to +1
 
 Where did it come from?
   Cases: 1 worse, 3 better, 3 the same.
-  Of 21 pairs of trials 11 pass on both sides, 1 only in the baseline, 6 only in
-  the candidate, 3 in neither.
 
+21 pairs of trials by outcome:
+Baseline  candidate passes  does not
+passes                  11         1
+does not                 6         3
+
+Changed cases, worst first:
 Case      baseline  candidate  difference  by chance           0       +0.5
 refund      1.0000     0.6667     -0.3333          1    o     :|:
 topics      0.6667     1.0000     +0.3333          1          :|:    o
 late--es    0.3333     1.0000     +0.6667        0.4          :|:           o
 login       0.0000     0.6667     +0.6667     0.4001          :|:           o
 
+Cases that moved by so many trials:
 Trials      observed  expected by chance
 at least 1         4                 1.5
 at least 2         2                0.25
@@ -1213,6 +1229,7 @@ at least 2         2                0.25
   sides, chance moves fewer cases.
 
 Which slices changed?
+Slices, worst first:
 Slice         cases  sources  difference        95% interval  adjusted p
 language: en     6*        6     +0.1111  -0.0952 to +0.4286      0.4375
 language: es     1*        1     +0.6667                   -           -
@@ -1226,6 +1243,7 @@ language: es     1*        1     +0.6667                   -           -
   *: so few cases that a single one can turn the result.
 
 How consistent is it?
+How steadily cases pass:
 Cases                      baseline  candidate
 cases that always pass            3          4
 cases that sometimes pass         2          2
@@ -1238,6 +1256,7 @@ pass^3                       0.4286     0.6000
   and now always or never: late--es, topics.
 
 What to record next
+What would make the interval narrower (at 95%, about):
 With                                half-width
 as recorded                             0.2619
 twice the cases, no more sources        0.1852
@@ -1249,6 +1268,7 @@ twice the sources, each like these      0.1853
   0.3701; the --sd of plan.py is 0.3189.
 
 Other intervals, for contrast
+Other intervals of the difference:
 Interval                             from, to             0               +0.5
 By source, bootstrap       -0.0556 to +0.4444           [-+-------o-------]
 By case, bootstrap         -0.0477 to +0.4763           [-+-------o--------]

@@ -205,6 +205,10 @@ class OneRowTest(unittest.TestCase):
             self.assertLess(len(rows[0].trial.output), trials.KEPT_LENGTH + 120)
         self.assertEqual(self.row(output=long).trial.output, long)
 
+    def test_what_was_expected_is_a_fact_of_the_case(self):
+        for given, expected in ((None, None), (..., None), ("4", "4"), ({"b": 1, "a": [2]}, '{"a": [2], "b": 1}')):
+            self.assertEqual(self.row(expected=given).facts.get("expected"), expected)
+
     def test_explanation_is_text_and_is_kept_in_part_where_it_is_long(self):
         for given, explanation in ((..., None), (None, None), (" ", None), ("off by one", "off by one")):
             self.assertEqual(self.row(explanation=given).trial.explanation, explanation)
@@ -344,6 +348,7 @@ class RowsTest(LogTest):
                          "or name a config that is there: a.jsonl has A, B")
         self.assertTrue(self.refused(both(), [""], candidate="b").endswith("a.jsonl has A, B, b.jsonl has none"))
         self.assertIn("\\n", self.refused([line(config="x\ny")]))
+        self.assertLess(len(self.refused([line(f"{i}" * 5000) for i in range(9)])), 2000)
 
     def test_file_of_one_side_serves_that_side_alone(self):
         sides = ("baseline", "candidate")
@@ -369,6 +374,8 @@ class RowsTest(LogTest):
                              [f"ids that differ in nothing that can be seen: {one!a} and {other!a}"])
             with self.assertRaisesRegex(RunError, "differ in nothing that can be seen"):
                 trials.apply_missing(pair, "refuse")
+            with self.assertRaisesRegex(RunError, "differ in nothing that can be seen.*: no case has a score"):
+                trials.apply_missing(self.read([line(one), line(other, config="B")]), "drop")
         pair = self.read([line("c1"), line("c2", config="B"), *both("x y"), *both("xy")])
         self.assertEqual([note["code"] for note in pair.notes], [])
         pair = self.read([*both("x"), *both("x ")])  # a case that is there twice on both sides

@@ -40,7 +40,7 @@
   const source = choice("Source", [["", "all"], ...named(cases.map((one) => one.source).filter(Boolean))], filter);
   const search = element("input", { type: "search", oninput: filter });
   const sort = choice("Sort", [["worst", "worst first"], ["best", "best first"], ["name", "by name"],
-    ["source", "by source"]], order);
+    ["source", "by source"], ["file", "as in their file"]], order);
   const count = element("output", {});
 
   function matches(one) {
@@ -71,6 +71,7 @@
     best: (one, other) => other.difference - one.difference || one.place - other.place,
     name: (one, other) => one.name.localeCompare(other.name) || one.place - other.place,
     source: (one, other) => one.source.localeCompare(other.source) || one.place - other.place,
+    file: (one, other) => one.row.dataset.i - other.row.dataset.i,
   };
 
   /* Sort the rows of each table in their own table; a row that is no case comes after them. */

@@ -224,6 +224,8 @@ class _Panel:
         compared = {name: case for name, case in words.recorded.items() if name not in excluded}
         changed = {row["case_id"]: ComparedCase(row["case_id"], row["source"], ()) for row in words.changed}
         self.cases = changed | compared
+        names = dict.fromkeys([*words.recorded, *(row["case_id"] for row in words.all["cases"])])
+        self.places = {name: place for place, name in enumerate(names)}  # in their file
         blank = {"~baseline": "", "~candidate": "", "#difference": words.signed(0), "~by chance": ""}  # as above them
         same = [TableRow({"Case": name} | blank, change=0, key=name) for name in compared if name not in changed]
         self.table = Table("cases", "Changed cases", shortened([*map(words.case, words.changed)], MOST_ROWS),
@@ -278,7 +280,8 @@ class _Panel:
             inner = self.inside(case, trials)
             self.room -= len(inner.encode())
         flags = [row.direction]
-        if self.passes and {0, 1} <= {self.score(after) for _, after in trials}:
+        scores = [float(score) for _, after in trials if (score := self.score(after)) is not None]
+        if 0 < scores.count(self.words.high) < len(scores):
             flags.append("unsteady")
         if any(trial and trial.score is None for both in trials for trial in both):
             flags.append("incomplete")
@@ -286,7 +289,7 @@ class _Panel:
                            if value in self.words.all["slices"].get(tag, ()))
         return _row(row._replace(note=case_note(case)), strip, inner,
                     f' id="{_address(case.id)}" data-f="{" ".join(flags)}" data-d="{row.change:.4g}" '
-                    f'data-t="{escape(slices)}" data-s="{_esc(case.source or "")}"')
+                    f'data-i="{self.places[case.id]}" data-t="{escape(slices)}" data-s="{_esc(case.source or "")}"')
 
     def strip(self, trials: Matched) -> str:
         """Return all trials of a case: the baseline's line above the candidate's, a seed a column."""

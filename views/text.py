@@ -144,6 +144,7 @@ class _Screen:
         """Add a table, what it folds away as a line, and its notes."""
         rows = shortened(table.rows, TEXT_ROWS)
         if rows:
+            self.say(f"{table.caption}:", "")
             self.grid(rows, story.scale(table), story.edges)
         if table.more:
             self.say(table.folded())

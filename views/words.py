@@ -419,7 +419,8 @@ class Words:
                           "zero."}
         if self.verdict in claims or decision["reason"] != decision["gate_reason"]:  # else the gate says it
             yield claims.get(self.verdict, f"No claim can be made: {decision['reason']}.")
-        if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():
+        if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide() and not (
+                self.all["shared_luck"]["withheld"]):  # then no interval holds
             claim = f', as "{decision["groups_needed_for"]}"' if decision["groups_needed_for"] else ""
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size{claim}; "
                    f"{self.units} took part.")
@@ -512,9 +513,10 @@ class Words:
         counts = "Cases: {worse} worse, {better} better, {same} the same." if self.changed else "No case changed."
         yield counts.format(**self.overall)
         if pairs["both_pass"] is not None:
-            yield ("Of {} of trials {both_pass} pass on both sides, {only_baseline} only in the baseline, "
-                   "{only_candidate} only in the candidate, {neither} in neither.").format(
-                       count_of(sum(pairs.values()), "pair"), **pairs)
+            outcomes = {"passes": ("both_pass", "only_baseline"), "does not": ("only_candidate", "neither")}
+            yield Table("pairs", f"{count_of(sum(pairs.values()), 'pair')} of trials by outcome", [
+                TableRow({"Baseline": name, "#candidate passes": f"{pairs[one]}", "#does not": f"{pairs[other]}"})
+                for name, (one, other) in outcomes.items()])
         for name, reason in (("Trial pairs by outcome", self.all["trial_pairs_reason"]),
                              ("Moves by chance", moved["reason"])):
             if reason:
@@ -688,8 +690,9 @@ def sheet(comparisons: Sequence[dict[str, Any]], names: Sequence[str], pages: Se
     """
     candidates = [Words(comparison) for comparison in comparisons]
     first = candidates[0]
-    shared = [{key: words.all[key] for key in ("case_set", "task", "baseline", "missing", "score_range")}
-              | {"recording": words.all["logs"]["baseline"]} for words in candidates]
+    shared = [{key: words.all[key] for key in ("task", "baseline", "missing", "score_range")}
+              | {"recording": words.all["logs"]["baseline"], "cases": words.all["case_set"]["sha256"]}
+              for words in candidates]
     for name, alike in zip(names, shared, strict=True):
         if differing := [key for key in alike if alike[key] != shared[0][key]]:
             raise RunError(f"{name} and {names[0]} differ in {', '.join(differing)}; give comparisons of one baseline, "

@@ -41,14 +41,14 @@ from typing import Any
 
 from core.files import STRICT, Appender, RunError, Timed, command_parser, decode, json_line, print_stderr, run_command
 from core.texts import Json
-from core.trial_logs import Known, Row, RowTwice, check_row, error_words, read_lines, score_bound
+from core.trial_logs import CheckedRow, Known, RowTwice, check_row, error_words, read_lines, score_bound
 from core.trials import Score
 
 METHODS = {"/trials": "POST", "/health": "GET", "/stats": "GET"}
 MAX_BODY = 4 * 1024 * 1024  # bytes
 MORE = b"\t"  # how a line begins that has more rows of its request behind it; to readers of JSON a tab is nothing
 
-PostedRow = tuple[Row, str, str]  # a row, its line for the log, and its place in the body, for errors
+PostedRow = tuple[CheckedRow, str, str]  # a row, its line for the log, and its place in the body, for errors
 
 
 class Refused(Exception):

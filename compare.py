@@ -150,7 +150,7 @@ def check(args: argparse.Namespace) -> int:
     except (LookupError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.check}: options: {error}; make it again with compare.py --out") from None
     fresh = json.loads(format_json(compare_pair(read_pair(args, options.reading), options)))
-    for place, was, now in logs.differences(saved | {"tool_version": fresh["tool_version"]}, fresh):
+    for place, was, now in logs.json_differences(saved | {"tool_version": fresh["tool_version"]}, fresh):
         raise files.RunError(f"{args.check} and what comes out now differ in {place}: {was:.200} and {now:.200}; find "
                              "out which was changed, the comparison, what it was made from, or the tool")
     print(files.line_of(f"{args.check}: the same"), flush=True)

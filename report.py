@@ -28,7 +28,7 @@ from views import words
 COMPARISON_VERSIONS = ("1", "2")  # of comparisons that can be read
 
 
-def read_runs(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pair:
+def runs_of(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pair:
     """Return the comparison's two runs; raise RunError where it was made from others."""
     case_set, records = harness.read_runs(args.runs, args.cases, args.recorded_with)
     pair = trials.from_records(records, case_set, args.runs)
@@ -46,7 +46,7 @@ def story_of(args: argparse.Namespace) -> words.Story:
     first, *others = comparisons = [compare.read_comparison(path, COMPARISON_VERSIONS) for path in args.comparison]
     if others:
         return words.sheet(comparisons, args.comparison, args.pages or ())
-    return words.Words(first, read_runs(args, first) if args.runs else None).story()
+    return words.Words(first, runs_of(args, first) if args.runs else None).story()
 
 
 def build_parser() -> argparse.ArgumentParser:

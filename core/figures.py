@@ -174,14 +174,21 @@ def case_rows(data: Data) -> list[Figures]:
 
 
 def source_rows(data: Data) -> list[Figures] | None:
-    """Return what each source scores, in the order of its first case; None where no case names a source."""
+    """Return what each source scores, in the order of its first case; None where no case names a source.
+
+    A case that names none is a source of its own, known by its case_id.
+    """
     if not data.has_sources:
         return None
     members: dict[int, list[int]] = {}
     for i, group in enumerate(data.differences.group_of):
         members.setdefault(group, []).append(i)
-    return [{"source": data.pair.cases[cases[0]].source, "cases": len(cases), **data.differences.of(cases).means()}
-            for cases in members.values()]
+    rows = []
+    for cases in members.values():
+        first = data.pair.cases[cases[0]]
+        rows.append({"source": first.source, "case_id": first.id if first.source is None else None,
+                     "cases": len(cases), **data.differences.of(cases).means()})
+    return rows
 
 
 def measure_figures(data: Data) -> Figures:

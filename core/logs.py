@@ -179,18 +179,18 @@ def read_log(path: str) -> Log:
 # === Are two runs alike? ===
 
 
-def differences(first: Any, second: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
+def json_differences(first: Any, second: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
     """Yield the place of each value in which two JSON values differ, and both as JSON, "nothing" for one not there.
 
-    >>> list(differences({"a": [1, 2], "b": 0}, {"a": [1, 3]}))
+    >>> list(json_differences({"a": [1, 2], "b": 0}, {"a": [1, 3]}))
     [('a[1]', '2', '3'), ('b', '0', 'nothing')]
     """
     if isinstance(first, dict) and isinstance(second, dict):
         for key in first | second:
-            yield from differences(first.get(key, ...), second.get(key, ...), f"{place}.{key}")
+            yield from json_differences(first.get(key, ...), second.get(key, ...), f"{place}.{key}")
     elif isinstance(first, list) and isinstance(second, list):
         for i, (left, right) in enumerate(itertools.zip_longest(first, second, fillvalue=...)):
-            yield from differences(left, right, f"{place}[{i}]")
+            yield from json_differences(left, right, f"{place}[{i}]")
     else:
         texts = ["nothing" if value is ... else json.dumps(value) for value in (first, second)]
         equal = {type(first), type(second)} <= {int, float} and first == second  # 1 and 1.0, not 1 and true
@@ -203,7 +203,7 @@ def refuse_difference(first: Any, second: Any, names: Sequence[str], ignored: Co
 
     What is null is as if it were not there.
     """
-    for where, before, after in differences(first, second):
+    for where, before, after in json_differences(first, second):
         if where.partition("[")[0] not in ignored and not {before, after} <= {"null", "nothing"}:
             raise RunError(f"{names[0]} and {names[1]} differ in {where.replace('_', ' ')}: {before:.200} and "
                            f"{after:.200}; only what was measured alike goes together, "

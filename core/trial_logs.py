@@ -43,7 +43,7 @@ class RowTwice(RunError):
     """A row with the same config, task_id and seed is there already."""
 
 
-class Row(NamedTuple):
+class CheckedRow(NamedTuple):
     """A row of a trial log that keeps its rules."""
 
     id: str
@@ -67,7 +67,7 @@ DEFAULT_READING = Reading()
 # === One row ===
 
 
-def check_row(row: object, where: str, score_range: ScoreRange = (0, 1)) -> Row:
+def check_row(row: object, where: str, score_range: ScoreRange = (0, 1)) -> CheckedRow:
     """Return a row of a trial log, its values in one form; raise RunError, naming where, if it breaks a rule.
 
     >>> check_row({"task_id": 7, "seed": "0", "config": "A", "score": 0.1}, "log:1").trial.score
@@ -84,7 +84,7 @@ def check_row(row: object, where: str, score_range: ScoreRange = (0, 1)) -> Row:
         raise RunError(f"{where}: nested too deeply; write flatter values") from None
 
 
-def _row(row: object, score_range: ScoreRange) -> Row:
+def _row(row: object, score_range: ScoreRange) -> CheckedRow:
     if not isinstance(row, dict):
         raise RunError(f"{row!r:.60} is not an object; write one a line, a line a trial")
     numbered = type(row.get("task_id")) is int
@@ -102,7 +102,7 @@ def _row(row: object, score_range: ScoreRange) -> Row:
     trial = Trial(_seed(row.get("seed")), score, reason, kept_text(row.get("output")), measures,
                   _text(row.get("ts"), "ts") or None, kept_text(_text(row.get("explanation"), "explanation") or None))
     stated = {field: fact for field, fact in facts.items() if fact not in (None, "")}
-    return Row(task_id, numbered, config, stated, trial)
+    return CheckedRow(task_id, numbered, config, stated, trial)
 
 
 def _name(row: Fields, field: str) -> str:
@@ -243,7 +243,7 @@ class Known:
         self.kinds: dict[tuple[str, str], tuple[bool, str]] = {}  # by side and case id: is it a number, the first place
         self.facts: dict[tuple[str, str], tuple[Any, str]] = {}  # by case id and field: the first, and its place
 
-    def check(self, side: str, row: Row, where: str) -> None:
+    def check(self, side: str, row: CheckedRow, where: str) -> None:
         """Raise RowTwice for a row of a side that is there, RunError for one that contradicts another of its case.
 
         `where` is how an error names the row. Ids 1 and "1" on one side contradict each other.
@@ -263,7 +263,7 @@ class Known:
                 raise RunError(f"{where}: case {row.id!r:.60} has {field} {here} here and {there} at {place}; give all "
                                f"rows of a case the same, and two cases two names{OTHERWISE.get(field, '')}")
 
-    def add(self, side: str, row: Row, where: str) -> None:
+    def add(self, side: str, row: CheckedRow, where: str) -> None:
         """Take in a row of a side, unless check() refuses it."""
         self.check(side, row, where)
         self.places[side, row.id, row.trial.seed] = where

@@ -99,7 +99,7 @@ class EvalLog:
             asked=asked, graded=sample.get("target"), place=sample["id"],
             content=[metadata, sample.get("files"), sample.get("setup")],
             fields={"id": sample["id"], "task": self.spec["task"], "model": self.spec["model"], **metadata},
-            usual=metadata, output=message_text(answer, attached), explanation=details.get("explanation"),
+            usual=metadata, output=content_text(answer, attached), explanation=details.get("explanation"),
             ts=sample.get("completed_at", sample.get("started_at")), measures=self.measures(sample))
 
     def score(self, scores: dict[str, Any], where: str) -> tuple[Any, dict[str, Any]]:
@@ -150,12 +150,12 @@ class EvalLog:
                 "tokens": spent("total_tokens")}
 
 
-def message_text(content: Any, attached: dict[str, Any]) -> str | None:
+def content_text(content: Any, attached: dict[str, Any]) -> str | None:
     """Return a message's content as text: text as it is, other parts as JSON, attached texts in their place."""
     if isinstance(content, str):
         return str(attached.get(content.removeprefix("attachment://"), content))
     if isinstance(content, list):
-        return "\n".join(message_text(pick(part, "text"), attached) or str(kept_text(part)) for part in content)
+        return "\n".join(content_text(pick(part, "text"), attached) or str(kept_text(part)) for part in content)
     return None
 
 
@@ -164,9 +164,9 @@ def question(sample: dict[str, Any], attached: dict[str, Any]) -> str | None:
     asked = sample.get("input")
     if asked is None:
         return None
-    text = str(message_text(asked, attached))
+    text = str(content_text(asked, attached))
     if isinstance(asked, list):
-        texts = [(pick(message, "role"), message_text(pick(message, "content"), attached) or "") for message in asked]
+        texts = [(pick(message, "role"), content_text(pick(message, "content"), attached) or "") for message in asked]
         text = "\n\n".join(f"{role}: {content}" for role, content in texts).removeprefix("user: ")
     return "\n".join([text, *(f"{chr(65 + i)}) {choice}" for i, choice in enumerate(list_of(sample.get("choices"))))])
 

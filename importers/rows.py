@@ -42,8 +42,8 @@ class Key(NamedTuple):
     number: int = 0  # of those before it in their file that are alike in all
 
 
-Trial = tuple[str, Key, int | str | None, str]  # config, case, seed, where it is
-Tags = dict[str, list[Any]]  # by field
+TrialPlace = tuple[str, Key, int | str | None, str]  # config, case, seed, where it is
+FieldTags = dict[str, list[Any]]  # by field
 # Of trials that ask the same: the content of each place and its number, and how many places have it.
 Twins = tuple[dict[Any, tuple[str, int]], Counter[str]]
 
@@ -81,11 +81,11 @@ class Rows:
         self.had = Counter(dict.fromkeys(filter(None, [*(args.tag or ()), args.cluster]), 0))
         self.optional: str | None = None  # of these, one that may be nowhere
         self._config: str | None = None  # that a file is named by
-        self._trials: list[Trial] = []  # whose rows are in the file
+        self._trials: list[TrialPlace] = []  # whose rows are in the file
         self._unscored: defaultdict[str, Counter[str]] = defaultdict(Counter)  # why trials have no score, by config
         self._no_scores: Counter[str] = Counter()  # words, lists and objects in place of a score
         self._first_places: dict[str, str] = {}  # of these
-        self._cases: dict[Key, tuple[Key, Tags]] = {}  # one and the same key, and its tags
+        self._cases: dict[Key, tuple[Key, FieldTags]] = {}  # one and the same key, and its tags
         self._twins: dict[tuple[str, str], Twins] = {}  # by config and what they ask, of one file
         self._unlike: set[tuple[str, str]] = set()  # what is asked twice in a file, and not alike in all
         self._no_slices: dict[str, None] = {}  # fields that are no tags
@@ -155,12 +155,12 @@ class Rows:
                 self._unlike.add((sample.task, asked))
         return Key(sample.task, name, asked, *places[sample.place])
 
-    def _tags_of(self, sample: Sample) -> Tags:
+    def _tags_of(self, sample: Sample) -> FieldTags:
         """Return the tags of a trial, and see which of the fields that options name it has."""
         self._fields |= sample.fields.keys()
         for name in self.had:
             self.had[name] += pick(sample.fields, name, sample) is not sample
-        tags: Tags = {}
+        tags: FieldTags = {}
         for name in sample.usual if self.args.tag is None else self.args.tag:
             value = pick(sample.fields, name)
             values = [item for item in (value if isinstance(value, list) else [value]) if item not in (None, "")]
@@ -170,7 +170,7 @@ class Rows:
                 tags[name] = values
         return tags
 
-    def _merge(self, tags: Tags, more: Tags) -> None:
+    def _merge(self, tags: FieldTags, more: FieldTags) -> None:
         """Add to the tags of a case those of another trial; one that differs within a case makes no slices."""
         for name, values in more.items():
             if tags.setdefault(name, values) != values:
@@ -244,7 +244,7 @@ class Rows:
     def _tags(self, names: Mapping[Key, int | str], several_tasks: bool) -> dict[int | str, dict[str, Any]]:
         """Return {"tags": ...} of each case, {} without: tags that all its trials share, and whose values repeat."""
         by_task = several_tasks and self.args.tag is None and self.args.cluster != "task"
-        tags_of: dict[int | str, Tags] = {}
+        tags_of: dict[int | str, FieldTags] = {}
         for case, tags in self._cases.values():
             self._merge(tags_of.setdefault(names[case], {"task": [case.task]} if by_task and case.task else {}), tags)
         if self.args.tag is None:

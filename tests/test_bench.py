@@ -749,7 +749,8 @@ class ResumeTest(Folder):
             file.write("a line without an end")
         for path, words in (("/dev/null", "not a file that keeps"), (self.path("fifo"), "not a file that keeps"),
                             (self.path("folder"), "Is a directory"), (self.path("notes"), "is not a log"),
-                            (self.cases, "is a case set, not a log"), (self.path("no/log.jsonl"), "there is no such folder"),
+                            (self.cases, "is a case set, not a log"),
+                            (self.path("no/log.jsonl"), "there is no such folder"),
                             (BENCH, "bench.py is a table, not a log")):
             with self.subTest(path=path):
                 before = self.bytes(path) if os.path.isfile(path) else None

@@ -136,7 +136,8 @@ def sample():
                     {"source": "login", "cases": 1, "baseline": 0.0, "candidate": 0.6667, "difference": 0.6667},
                     {"source": "advice", "cases": 1, "baseline": 0.0, "candidate": 0.0, "difference": 0.0},
                     {"source": "topics", "cases": 1, "baseline": 0.6667, "candidate": 1.0, "difference": 0.3333},
-                    {"source": None, "cases": 1, "baseline": 1.0, "candidate": 1.0, "difference": 0.0}],
+                    {"source": None, "case_id": "alone", "cases": 1, "baseline": 1.0, "candidate": 1.0,
+                     "difference": 0.0}],
         "decision": {"unit": "source", "groups": 6, "min_gain": 0.05, "margin": 0.02, "look": None, "among": None,
                      "alpha": 0.025, "level": 0.95, "interval": [-0.0952, 0.4286],
                      "interval_method": "exact, 64 sign patterns", "equivalence_level": 0.9,
@@ -362,7 +363,7 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(texts(each), ["Sources, lowest to highest", "-0.3333 to +0.6667", ""])
         self.assertEqual((new.decides, each.dots), (True, [-0.3333, 0.0, 0.0, 0.3333, 0.3333, 0.6667]))
         self.assertEqual([row.name for row in tables["sources"].rows],
-                         ["refund", "advice", "(no source)", "late", "topics", "login"])
+                         ["refund", "advice", "(no source) alone", "late", "topics", "login"])
         self.assertEqual(texts(tables["sources"].rows[0])[1:], ["1", "1.0000", "0.6667", "-0.3333"])
 
     def test_shared_luck_is_said_once(self):
@@ -1191,13 +1192,13 @@ Sources, lowest to highest  -0.3333 to +0.6667           o     2:     2     o
   both sides of zero, a gain worth shipping above it.
 
 Sources, worst first: a source is what several cases were made from:
-Source       cases  baseline  candidate  difference           0        +0.5
-refund           1    1.0000     0.6667     -0.3333    o     :|:
-advice           1    0.0000     0.0000      0.0000          :o:
-(no source)      1    1.0000     1.0000      0.0000          :o:
-late             2    0.6667     1.0000     +0.3333          :|:     o
-topics           1    0.6667     1.0000     +0.3333          :|:     o
-login            1    0.0000     0.6667     +0.6667          :|:            o
+Source             cases  baseline  candidate  difference         0     +0.5
+refund                 1    1.0000     0.6667     -0.3333   o    :|:
+advice                 1    0.0000     0.0000      0.0000        :o:
+(no source) alone      1    1.0000     1.0000      0.0000        :o:
+late                   2    0.6667     1.0000     +0.3333        :|:   o
+topics                 1    0.6667     1.0000     +0.3333        :|:   o
+login                  1    0.0000     0.6667     +0.6667        :|:         o
   Incomplete trials of the baseline: 1 (Incomplete: 1).
 
 Cost, latency and tokens

@@ -469,7 +469,8 @@ class Words:
         if self.edges:
             yield (f"Dashed lines, where this is drawn: {', '.join(map(self.signed, self.edges))}; a margin lies on "
                    "both sides of zero, a gain worth shipping above it.")
-        rows = [TableRow({"Source": row["source"] or "(no source)", "~cases": f"{row['cases']}"} | self.scores(row),
+        rows = [TableRow({"Source": joined(row["source"] or "(no source)", row["case_id"], by=" "),
+                          "~cases": f"{row['cases']}"} | self.scores(row),
                          change=row["difference"], key=row["source"]) for row in sources]
         if rows:
             yield Table("sources", "Sources, worst first: a source is what several cases were made from",

@@ -52,7 +52,7 @@ COUNTED_SUMS, FEW_SUMS = 2_400_000, 30_000      # additions: for up to so many s
 COUNTED_GROUPS, COUNTED_SUBSETS = 15, 360_000   # for ends of sign flips: groups, or groups times places of their sums
 ROUNDED_GROUPS, ROUNDED_STEPS = 60, 60_000      # the values of so many are rounded to so many steps
 SMALL_SHARE, LARGE_SUMS = 10_000, 1024          # small sizes have so small a part of the squares, large so few sums
-MOST_ALIKE = 20                                 # sizes; one of more that are left is not large
+MOST_ALIKE = 20                                 # what is left has the squares of no more sizes that are still large
 COUNTED_BITS = 600_000_000   # moved by shift and add to count the sums at one point
 
 # How closely the rest is computed: ends within 1e-4 of the score range.
@@ -61,6 +61,7 @@ ROUGHLY = 16, 4, 1           # times as roughly, one after the other, until an e
 MANY_KINDS = 1000            # of groups; of more, the roughest shares take as long as the next
 BLUR = 1.5e-5                # noise that inversion may add to a mean, of the largest difference of means
 FLIP_BLUR = 1e-4             # and to the sum of sign flips, of half the sum of all sizes
+NEAR_STEPS, NEAR_BLURS = 4, 2    # sums that are larger by so little count as well, as sums that are equal do
 NO_BLUR = 2                  # steps of a grid: noise of less takes longer than none
 FEW_NODES = 10_000           # points, up to which no noise is added
 LONGEST_RUN = 64             # nodes that are looked at together, and left out if none counts
@@ -557,8 +558,9 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
     """Return the share of all subsets of positive sizes with a sum of at most reach.
 
     They are counted in whole numbers where these are small, or where a half of the sizes has few sums: so a sum that
-    equals the reach is seen to equal it. Else a few large sizes are counted, and the rest inverted; what is smaller
-    than floats can tell is bounded from above (Hoeffding 1963, JASA 58:13).
+    equals the reach is seen to equal it. Else a few large sizes are counted, and the rest inverted; sums that are
+    larger by next to nothing count as well, and what is smaller than floats can tell is bounded from above (Hoeffding
+    1963, JASA 58:13): both err on the safe side.
 
     >>> _subsets(Counter({1: 1, 2: 1}), 1, 1)      # sums 0 and 1 of 0, 1, 2 and 3
     Fraction(1, 2)
@@ -585,12 +587,14 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
         step = Fraction(2 * reach, 2 * steps + 1)               # the reach lies half way between two sums of steps
         # Rounded so that they add up to the whole: what all were off by would move the sums of the subsets.
         ends = [round(total / step) for total in itertools.accumulate(sizes.elements(), initial=0)]
-        return _count_subsets([end - start for start, end in itertools.pairwise(ends)], steps)
+        return _count_subsets([end - start for start, end in itertools.pairwise(ends)], steps + NEAR_STEPS)
     bound = math.exp(-(whole - 2 * reach - 1) ** 2 / (2 * squares))
     if bound < SMALLEST_TAIL:
         return bound
     draws = [(times, {0: 1, size: 1}) for size, times in sizes.most_common()]       # those that fade first
-    return max(InvertedSum(draws, roughly * FLIP_BLUR * whole / 2, reach).share(reach), min(SMALLEST_TAIL, bound))
+    inverted = InvertedSum(draws, roughly * FLIP_BLUR * whole / 2, reach)
+    return max(inverted.share(reach + math.ceil(NEAR_BLURS * inverted.blur * inverted.step)),
+               min(SMALLEST_TAIL, bound))
 
 
 def _few_large(sizes: Counter[int], squares: int) -> Counter[int]:
@@ -603,13 +607,11 @@ def _few_large(sizes: Counter[int], squares: int) -> Counter[int]:
     """
     large, left, sums = Counter[int](), squares, 1
     for size, times in sorted(sizes.items(), reverse=True):
-        if MOST_ALIKE * size ** 2 < left:
-            break
         large[size], left, sums = times, left - times * size ** 2, sums * (times + 1)
         if sums > LARGE_SUMS:
             break
         if left * SMALL_SHARE <= squares:
-            return large
+            return large if left <= MOST_ALIKE * size ** 2 else Counter()
     return Counter()
 
 

@@ -424,7 +424,24 @@ class SignFlipTest(unittest.TestCase):
             values = [rng.randint(-10 ** 9, 16 * 10 ** 8) for _ in range(n)]
             rounded = intervals.flip_tail(Counter(values))
             with mock.patch.object(intervals, "ROUNDED_GROUPS", 0):
-                self.assertAlmostEqual(float(rounded), intervals.flip_tail(Counter(values)), delta=5e-6)
+                self.assertAlmostEqual(float(rounded), intervals.flip_tail(Counter(values)), delta=2e-4)
+
+    def test_sums_that_all_but_tie_count_as_ties_which_errs_on_the_safe_side(self):
+        rng = random.Random(31)
+        for n, losing in ((33, 10), (40, 13), (60, 21), (70, 26), (100, 40)):
+            signs = [-1] * losing + [1] * (n - losing)
+            for _ in range(3):
+                noise = [sign * rng.randrange(6) for sign in signs]
+                ways = Counter({(0, 0): 1})                         # of subsets, by the sums of their signs and noise
+                for sign, more in zip(signs, noise, strict=True):
+                    taken = {(whole + sign, part + more): count for (whole, part), count in ways.items()}
+                    ways.update(taken)
+                exact = sum(count for sums, count in ways.items() if sums <= (0, 0)) / 2 ** n
+                found = float(intervals.flip_tail(Counter(10 ** 9 * sign + more
+                                                          for sign, more in zip(signs, noise, strict=True))))
+                tied = float(intervals.flip_tail(Counter(signs)))
+                self.assertGreater(found, exact - 5e-5)
+                self.assertLess(found, tied + 5e-5)
 
     def test_a_few_large_sources_count_for_what_they_are(self):
         # Beside sources of 300 and 200, two hundred of one: the sum of the small ones is normal, the large are counted.
@@ -442,7 +459,8 @@ class SignFlipTest(unittest.TestCase):
 
     def test_one_of_many_alike_is_not_large(self):
         for sizes, large in (([10 ** 5, *range(950, 1060)], []), ([10 ** 6, 9 * 10 ** 5, *range(950, 1060)], [0, 1]),
-                             ([*range(10 ** 6, 10 ** 6 + 10), *range(950, 1060)], range(10))):
+                             ([*range(10 ** 6, 10 ** 6 + 10), *range(950, 1060)], range(10)),
+                             ([10 ** 9] * 30 + [*range(1, 999)], range(30))):
             squares = sum(size ** 2 for size in sizes)
             self.assertEqual(intervals._few_large(Counter(sizes), squares), Counter(sizes[i] for i in large))
 

@@ -41,16 +41,19 @@ LOOK_CONSTANTS = (1.977, 2.004, 2.024, 2.040, 2.053, 2.063, 2.072, 2.080, 2.087)
 
 
 def number_text(value: Number, sign: str = "", places: int | None = None) -> str:
-    """Return a number for a sentence: 4 digits, from 1000 on no places; at most so many places, 4 from 0.01 to 1.
+    """Return a number for a sentence: 4 digits, from 0.01 to 1 at most 4 places, from 1000 on none; or with places.
 
-    >>> number_text(-0.092308), number_text(0.0012345), number_text(15.684, "+"), number_text(0.0012345, "+", 4)
-    ('-0.0923', '0.001234', '+15.68', '+0.0012')
+    >>> number_text(-0.092308), number_text(0.0012345), number_text(15.684, "+"), number_text(0.0000123, "+", 6)
+    ('-0.0923', '0.001234', '+15.68', '+0.000012')
     """
     number = float(value)
+    if places is not None:
+        number = round(number, places)
+        return f"{number:{sign}.{places}f}".rstrip("0").rstrip(".") if number else "0"
     if 1000 <= abs(number) < 1e15:
         return f"{number:{sign}.0f}"
-    if places or 0.01 <= abs(number) < 1:
-        number = round(number, places or 4)
+    if 0.01 <= abs(number) < 1:
+        number = round(number, 4)
     return f"{number:{sign}.4g}" if number else "0"
 
 

@@ -250,6 +250,14 @@ class DecisionTest(unittest.TestCase):
         for unit, places, low in ((10_000, 4, "-0.0163"), (100_000, 4, "-0.0016"), (1_000_000, 6, "-0.000163")):
             self.assertIn(f"by source, {low} to", decide_on(groups, unit, gate="better", places=places)["gate_reason"])
 
+    def test_an_end_on_the_margin_does_not_show_the_loss(self):
+        asked = decide_on([(1, -1)] * 7, 10, gate="not-worse", margin=Fraction(1, 10))
+        self.assertTrue(asked["gate_reason"].endswith("does not rule out a loss of 0.1"), asked["gate_reason"])
+
+    def test_the_loss_with_one_more_source_has_the_places_of_other_figures(self):
+        asked = decide_on([(1, 0)] * 7, 10, Fraction(1, 3), gate="not-worse", margin=Fraction(1, 1000), places=2)
+        self.assertIn("would put the loss at 0.17, beyond", asked["gate_reason"])
+
     def test_swapping_the_systems_swaps_better_and_worse(self):
         rng = random.Random(5)
         swap = {"better": "worse", "worse": "better", "equivalent": "equivalent"}

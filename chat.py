@@ -297,7 +297,8 @@ class Chat:
         except (ValueError, RecursionError) as error:
             value, fault = content, f"the reply: {json_reason(error)}"
         blank = not content.strip()
-        padded = isinstance(value, dict) and content != content.rstrip()  # whole JSON, then blanks up to the limit
+        # Whole JSON, and blanks up to the limit.
+        padded = isinstance(value, (dict, list)) and content != content.rstrip()
         if blank and reason == "load":
             raise NotLoaded('an empty reply with done_reason "load": nothing was generated', metadata)
         if reason == "length" and not padded:
@@ -306,7 +307,7 @@ class Chat:
             raise Declined("a refusal or filter, and no answer", metadata)
         if blank:
             raise EmptyReply(f"an empty reply with done_reason {reason!r}", metadata)
-        if any(mark in content for mark in THINKING):
+        if any(mark in content and mark not in (self.text or "") for mark in THINKING):  # the prompt may ask for it
             raise ThinkingLeaked("thinking text is in the answer", metadata)
         for answer in (content, value):
             try:

@@ -117,7 +117,6 @@ def parse_log(data: bytes, where: str) -> Log:
 
     An unfinished log has no end; half a last line is no part of it.
     """
-    expect("a log", data, where, "give a log that bench.py recorded")
     encoding = json.detect_encoding(data)
     if encoding != "utf-8" or b"\r" in data:  # plain ASCII with bare line ends is what json_line writes
         raise RunError(f"{where} has the encoding {encoding}, or CRLF line ends: {CHANGED}")
@@ -168,6 +167,7 @@ def _add(log: Log, value: Any, number: int, path: str, digest: Any) -> None:
 def read_log(path: str) -> Log:
     """Return a finished log; raise RunError for one that is unfinished, was changed, or whose model changed."""
     data = read_bytes(path)
+    expect("a log", data, path, "give a log that bench.py recorded")
     log = parse_log(data, path)
     if log.end is None:
         raise RunError(f"{path} is unfinished: its end line is missing; finish it with bench.py --resume")

@@ -758,6 +758,17 @@ class ResumeTest(Folder):
                 self.assertEqual(self.bytes(path) if os.path.isfile(path) else None, before)
         self.assertEqual(sorted(os.listdir(self.folder)), ["cases.json", "fifo", "folder", "notes"])
 
+    def test_an_empty_name_of_a_log_is_shown(self):
+        result = bench_main("--cases", self.cases, "--system", "triage_task:rules", "--log", "", "--out", self.out)
+        self.assert_refused(result, "cannot write '': ")
+
+    def test_a_run_refused_before_its_first_trial_says_how_to_change_it(self):
+        result = self.record(system=failing(RunError("no such model"), 1))
+        self.assert_refused(result, "0 of 9 trials are kept", "--resume, or another and remove it")
+        result = self.record("--resume", system=failing(RunError("no such model"), 2))
+        self.assert_refused(result, "1 of 9 trials are kept")
+        self.assertNotIn("remove it", result.err)
+
     def test_a_folder_that_cannot_be_written_is_said_before_any_trial(self):
         system = System()
         with mock.patch.object(os, "open", side_effect=PermissionError(errno.EACCES, "Permission denied")):

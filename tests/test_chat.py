@@ -326,6 +326,9 @@ class PrepareTest(ChatTest):
                 self.assertIn(part, said)
         self.server.models = {}
         self.assertIn("no model 'fake:1b', only ; run ollama pull", self.raised(RunError, self.system().prepare))
+        for name, listed in (("fake:1b", {"models": [{"name": 5}]}), ("openai:fake:1b", {"data": [{"id": 5}]})):
+            self.server.broken = http(200, {"version": "1", **listed})
+            self.assertIn("no model 'fake:1b', only 5;", self.raised(RunError, self.system(name).prepare))
 
     def test_an_openai_server_needs_no_list_of_models(self):
         self.assertEqual(self.system("openai:fake:1b").prepare(), {"host": f"{self.server.host}/v1", "version": None})
@@ -490,6 +493,10 @@ class IncompleteTest(ChatTest):
             with self.assertRaises(chat.TruncatedReply):
                 self.system(task=TEXT).respond(case(), 1)
 
+    def test_whole_json_that_blanks_fill_up_to_the_limit_is_an_answer(self):
+        listing = TEXT._replace(check_answer=lambda answer: None if isinstance(answer, list) else int("no"))
+        self.assertEqual(self.system(task=listing).read_answer('["billing"]\n\n   ', "length", {}), ["billing"])
+
     def test_an_empty_reply(self):
         for content in ("", " \n\t"):
             self.assert_incomplete("EmptyReply", "done_reason 'stop'", ollama(content))
@@ -522,6 +529,9 @@ class IncompleteTest(ChatTest):
                         "<thinking>hm", '<|channel|>analysis<|message|>billing', "[THINK]hm[/THINK]billing",
                         "<reasoning>hm</reasoning>billing", "<thought>hm</thought>billing"):
             self.assert_incomplete("ThinkingLeaked", "thinking text", ollama(content))
+        asking = self.system(task=TEXT, prompt=("v1", "Reason in <reasoning> tags: {text}"))
+        self.assertEqual(asking.read_answer("<reasoning>hm</reasoning>billing", "stop", {}),
+                         "<reasoning>hm</reasoning>billing")
 
 
 # What llama-cpp-python 0.3.36 says, under status 500, of a response_format that it does not take.
@@ -558,7 +568,7 @@ class TroubleTest(ChatTest):
                               (301, "moved"), (413, "too large"), (501, "not implemented"), (500, VALIDATION),
                               (500, "invalid JSON schema in format"), (503, "Unsupported parameter: 'max_tokens'"),
                               (500, "unknown field seed"), (500, "seed is not supported"),
-                              (500, "Extra inputs are not permitted: seed"), (422, "does not support images")):
+                              (500, "Extra inputs are not permitted: seed"), (500, "does not support images")):
             said = self.raised(RunError, self.respond, (status, {"error": words}))
             words = f"{json.dumps({'error': words})}; correct model, options, prompt, key or URL"
             self.assertIn(f"{self.server.host}/api/chat answers {status}: {words}", said)

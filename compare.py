@@ -147,6 +147,9 @@ def check(args: argparse.Namespace) -> int:
     saved = read_comparison(args.check)
     try:
         options = parse_options(saved["options"])
+        for name in () if args.trials else OF_TRIAL_LOGS:
+            if options.given[name] != DEFAULTS[name]:
+                raise ValueError(f"{flag(name)} does not go with --cases")
     except (LookupError, TypeError, ValueError) as error:
         raise files.RunError(f"{args.check}: options: {error}; make it again with compare.py --out") from None
     fresh = json.loads(format_json(compare_pair(read_pair(args, options.reading), options)))

@@ -36,8 +36,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from core.files import (
-    LOG_START, STAGES, STRICT, TOOL_VERSION, CaseError, RunError, check_fields, check_outputs, command_parser,
-    decode, expect, json_line, line_of, parse_json, read_bytes, run_command, sha256_of, stream_of, write,
+    STAGES, STRICT, TOOL_VERSION, CaseError, RunError, check_fields, check_outputs, command_parser, decode, expect,
+    json_line, line_of, parse_json, read_bytes, run_command, sha256_of, stream_of, write,
 )
 from core.kinds import HEAD, OURS, describe
 from core.logs import RUN_DESCRIPTION_FIELDS as RUN_DESCRIPTION_FIELDS, SPLITS as SPLITS, trial_seed as trial_seed
@@ -509,7 +509,7 @@ def read_runs(names: Sequence[str], cases: str, recorded_with: str | None) -> tu
 
 
 def _read_run(paths: Sequence[str], case_set: CaseSet) -> Record:
-    if len(paths) > 1 or os.path.isfile(paths[0]) and read_bytes(paths[0], len(LOG_START)) == LOG_START:
+    if len(paths) > 1 or os.path.isfile(paths[0]) and describe(read_bytes(paths[0], HEAD), paths[0])[0] == "a log":
         return replay_logs(paths, case_set)
     record = open_record(paths[0])
     if case_set.corrects and record["manifest"].get("cases_changed") != case_set.corrects.sha256:

@@ -34,7 +34,7 @@ def runs_of(args: argparse.Namespace, comparison: dict[str, Any]) -> trials.Pair
     pair = trials.from_records(records, case_set, args.runs)
     made_from = [(side.logs, *map(side.description.get, harness.SYSTEM_FIELDS)) for side in pair.sides]
     stated = [(comparison["logs"][side], *map(comparison[side].get, harness.SYSTEM_FIELDS)) for side in trials.SIDES]
-    if (pair.case_set, pair.task, made_from) != (comparison["case_set"], comparison.get("task"), stated):
+    if (pair.case_set, pair.task, made_from) != (comparison["case_set"], comparison["task"], stated):
         raise files.RunError(f"{args.comparison[0]} was not made from {' and '.join(args.runs)}; "
                              "give the records or logs it was made from, baseline first")
     return pair
@@ -46,7 +46,7 @@ def story_of(args: argparse.Namespace) -> words.Story:
     first, *others = comparisons = [compare.read_comparison(path, COMPARISON_VERSIONS) for path in args.comparison]
     if others:
         return words.sheet(comparisons, args.comparison, args.pages or ())
-    return words.Words(first, runs_of(args, first) if args.runs else None).story()
+    return words.Words(first, runs_of(args, words.whole(first, words.KEYS)) if args.runs else None).story()
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -613,6 +613,35 @@ class CommandTest(unittest.TestCase):
         for path in (log, here("cases-robustness.json"), self.path("none")):
             self.assertEqual(self.command("old", "new", "--trials", log, "--check", path)[0], 1)
 
+    def test_check_refuses_options_that_runs_do_not_have(self):
+        names = [here("runs", f"qwen-coder-{name}.json") for name in ("v1", "v2")]
+        cases, saved = here("cases-robustness.json"), self.path("c.json")
+        pair = trials.from_records(map(harness.read_record, names), harness.load_cases(cases))
+        for given in ({"score_range": ["0", "10"], "margin": "5", "gate": "not-worse"}, {"skip_broken_lines": True}):
+            self.save("c.json", compare.format_json(figures.compare_pair(pair, options.parse_options(given))))
+            status, stdout, stderr = self.command(*names, "--cases", cases, "--check", saved)
+            self.assertEqual((status, stdout), (1, ""))
+            self.assertIn(" does not go with --cases; make it again", stderr)
+
+    def test_rows_that_were_broken_cannot_pass_a_gate(self):
+        log = self.rows(*((config, f"c{i}", seed, 1, {"cluster": f"s{i}"})
+                          for config in ("old", "new") for i in range(40) for seed in range(5)))
+        with open(log, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        lines = [line[:-9] if '"new"' in line and '"seed": 4' in line else line for line in lines]
+        self.save("trials.jsonl", "\n".join(lines) + "\n")
+        argv = ("old", "new", "--trials", log, "--margin", "0.1", "--gate", "not-worse", "--skip-broken-lines")
+        for more in ((), ("--missing", "drop"), ("--missing", "zero")):
+            self.assertEqual(self.command(*argv, *more)[0], 4, more)
+
+    def test_ends_in_reasons_have_the_places_of_the_score_range(self):
+        log = self.rows(*((config, f"c{i}", 0, 0.005 + 0.000123 * (config == "new") * (-1) ** i * (i % 4), {})
+                          for config in ("old", "new") for i in range(12)))
+        _, _, stderr = self.command("old", "new", "--trials", log, "--score-range", "0", "0.01", "--gate", "better")
+        ends = re.findall(r"by case[, ]+([-+]0\.\d{6}) to ([-+]0\.\d{6})", stderr)
+        self.assertEqual(len(ends), 2, stderr)
+        self.assertEqual(*ends)
+
     def test_earlier_outputs_are_replaced_and_other_files_are_not(self):
         log, outputs = self.simple_log(), (("--out", "c.json"), ("--html", "c.html"), ("--markdown", "c.md"))
         argv = ("old", "new", "--trials", log, *(part for flag, name in outputs for part in (flag, self.path(name))))

@@ -223,10 +223,13 @@ def _means(side: Side, name: str) -> dict[int, float]:
 
 
 def decided(data: Data) -> Figures:
-    """Return the decision; with what is missing filled, save of run records, where that is the model's outcome."""
+    """Return the decision; with what is missing filled, save of run records, where that is the model's outcome.
+
+    Where nothing may be missing nothing is, unless broken lines are left out.
+    """
     score_range = data.pair.score_range
     seen = evidence(data.differences, score_range)
-    if data.pair.task is None and data.missing != "refuse":
+    if data.pair.task is None and (data.missing != "refuse" or data.options.reading.skip_broken):
         filled = [trials.filled(data.as_read, for_candidate) for for_candidate in (False, True)]
         against, favour = (evidence(differences(chance.scores_of(pair), trials.source_groups(pair)), score_range)
                            for pair in filled)

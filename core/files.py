@@ -141,6 +141,8 @@ def expect(kind: str, data: bytes, path: str, advice: str, error: type[Exception
 
     What may have been meant, and is not JSON, is told as that.
     """
+    if data.startswith(kinds.GZIP):
+        raise error(f"{path} is packed with gzip, and {kind} is not read so; unpack it")
     found, value = kinds.describe(data, path)[0], None
     if found in (kind, "JSON of another kind", ""):
         text = decode(data, path)

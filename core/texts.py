@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TextIO
 
-from core.files import MOST_BYTES, STRICT, RunError, json_reason, open_input, refusal
+from core.files import MOST_BYTES, RunError, json_reason, open_input, refusal
 from core.kinds import GZIP, HEAD, describe
 
 CHUNK = 1 << 16  # characters that are read at once
@@ -72,7 +72,8 @@ def opened_as(path: str, kinds: Sequence[str], advice: str, advised: Collection[
         if kind not in kinds:
             error = refusal(path, kinds[0], advice if kind in advised else "", head(file))
             if kind == "JSON of another kind":
-                list(Json(file, path, STRICT).whole())  # or no JSON, which is said where it is seen
+                for _ in Json(file, path).whole():  # it may be no JSON, which is said where that is seen
+                    pass
             raise error
         yield file, kind
 

@@ -27,7 +27,7 @@ from core.trials import (
     kept_text, listed, note_of, score_places, seed_note, seed_order, tag_pairs)
 from harness import SYSTEM_FIELDS
 
-INPUTS = ("input", "input_sha256")
+INPUTS = ("input", "expected", "input_sha256")
 # 0.333333333 is read as a third, so that three of them are 1. 2520 is the least common multiple of 1 to 10; a range 100
 # wide has 7 places.
 COMMON_DENOMINATOR, LEAST_PLACES = 2520, 7
@@ -186,12 +186,12 @@ def as_fraction(number: Fraction, places: int) -> Fraction:
 def _in_range(value: int | float, low: Score, high: Score) -> Score:
     """Return a score read to nine digits of its range; raise RunError where it lies outside."""
     places = score_places(low, high)
-    rounded = round(_exact(value), places)
+    rounded = round(round(_exact(value), places + 3), places)  # what lies next to a half rounds as the half does
     ends = {round(end, places): end for end in (low, high)}  # an end may have more digits
     score = ends.get(rounded, _as_score(as_fraction(rounded, places)))
     if not low <= score <= high:
-        raise RunError(f"score {value!r:.60} is outside [{float(low):g}, {float(high):g}]; correct the line, or say "
-                       "what a score can be with --score-range LOW HIGH")
+        raise RunError(f"score {value!r:.60} is outside [{float(low):.15g}, {float(high):.15g}]; correct the line, or "
+                       "say what a score can be with --score-range LOW HIGH")
     return score
 
 
@@ -359,7 +359,8 @@ class _Rows:
         if not self.trials[side]:
             files = [f"{path} has {listed(sorted(configs), 20) or 'none'}" for path, configs in self.configs.items()]
             raise RunError(f"no row of the {side} {config!r:.60} in its files; give the one with it as --trials "
-                           f"{side}=FILE, or name a config that is there: {listed(files)}")
+                           f"{side}=FILE, or name a config that is there: {listed(files)}"
+                           + (f"; broken lines: {len(self.broken)}" if self.broken else ""))
         trials = [sorted(self.trials[side].get(case.id, []), key=lambda trial: seed_order(trial.seed))
                   for case in cases]
         return Side(dict.fromkeys(SYSTEM_FIELDS) | {"name": config, "mode": "recorded"}, trials, self.logs[side])

@@ -154,7 +154,8 @@ def kept_text(value: object) -> str | None:
 
 def listed(names: Iterable[object], shown: int = SHOWN) -> str:
     """Return the first names on one line, then how many more there are."""
-    texts = [text if text.isprintable() else repr(text) for text in (f"{name!s:.{LISTED_LENGTH}}" for name in names)]
+    texts = [f"{name!s:.{LISTED_LENGTH}}" for name in names]
+    texts = [text if text.isprintable() and text == text.strip() else repr(text) for text in texts]
     return ", ".join(texts[:shown]) + (f" and {len(texts) - shown} more" if len(texts) > shown else "")
 
 
@@ -356,8 +357,8 @@ def apply_missing(pair: Pair, policy: str) -> tuple[Pair, list[dict[str, str]]]:
     if policy == "zero":  # a case that the baseline never ran says nothing of loss or gain
         low, high = pair.score_range
         if not low <= 0 <= high:
-            raise RunError(f"{gaps}: 0 is outside [{float(low):g}, {float(high):g}] and cannot stand for them; use "
-                           "--missing drop")
+            raise RunError(f"{gaps}: 0 is outside [{float(low):.15g}, {float(high):.15g}] and cannot stand for them; "
+                           "use --missing drop")
         rows = [(case, _filled(before, 0), _filled(after, 0, min(1, len(before)))) for case, before, after in pair.rows]
     else:
         rows = [(case, _scored(before), _scored(after)) for case, before, after in pair.rows]

@@ -101,7 +101,7 @@ def result_of(row: dict[str, Any], where: str, rows: Rows) -> Result:
         where=f"{where}: testIdx {order[0]}, promptIdx {order[1]}", score=scores, error=error, place=order,
         config=str(row["provider"].get("label") or row["provider"].get("id")),
         asked=variables or test.get("description"),
-        graded={key: test[key] for key in ("assert", "threshold") if test.get(key) is not None} or None,
+        graded={key: test[key] for key in ("assert", "threshold") if test.get(key) not in (None, [])} or None,
         content=digest(*map(test.get, CONTENT)),
         fields={"testIdx": order[0], "promptIdx": order[1], "description": test.get("description"), **variables,
                 **metadata},

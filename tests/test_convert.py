@@ -38,7 +38,7 @@ CSV = ["--case", "task", "--trial", "run", "--config-column", "model", "--score"
 MAP = "--map WORD=NUMBER makes a word one; choose another for a list"
 NO_NUMBER = "is no number; correct it, or give --map WORD=NUMBER, or WORD= for what is no score"
 NO_TAGS = ("note: fields that make no slices, for their values are objects, exceed 200 characters, differ within a "
-           "case, or hardly repeat (then --tag NAME makes one, here and in compare.py): ")
+           "case, or hardly repeat (of the last kind --tag NAME makes some, here and in compare.py): ")
 
 
 def data(name):
@@ -996,6 +996,13 @@ class CsvTest(ConvertTest):
         rows = self.rows("table", f"m={path}", "--rows", "resolved_ids=1", "unresolved_ids=0", "--case", "value",
                          "--score", "score")
         self.assertEqual([(row["task_id"], row["score"]) for row in rows], [("a", 1), ("b", 1), ("c", 0)])
+
+    def test_scores_of_rows_that_tell_of_an_error_are_noted(self):
+        path = self.file("t.csv", "id,score,error\na,0,429\nb,1,\nc,1,false\n")
+        note = "note: scored though the column error says something; --error error makes them unscored (trials: 1)\n"
+        self.assertIn(note, run("table", f"X={path}", "--case", "id", "--score", "score")[2])
+        self.assertNotIn("scored though", run("table", f"X={path}", "--case", "id", "--score", "score", "--error",
+                                              "error")[2])
 
     def test_bad_tables_are_refused_by_line(self):
         head = "task,run,model,correct\n"

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import doctest
+import gzip
 import hashlib
 import importlib.util
 import io
@@ -194,6 +195,9 @@ class BadFileTest(FolderTest):
         for data in (b"", b" \n\r\n"):
             self.everywhere(data, "bad: not JSON, for it is empty; correct the file")
         self.everywhere(b"\0" * 512, "bad: not JSON at line ")
+
+    def test_packed_files_of_our_own_are_named_so(self):
+        self.everywhere(gzip.compress(b'{"cases": []}'), "bad is packed with gzip, and a ")
 
     def test_not_json_is_reported_with_line_and_column(self):
         self.everywhere(b'{"name": "x",\n "other": [}', "bad: not JSON at line 2 column 12 (")

@@ -994,6 +994,15 @@ class CommandTest(unittest.TestCase):
         files.write("a comparison", self.path(name), json.dumps(comparison))
         return self.path(name)
 
+    def test_a_comparison_that_lacks_what_its_runs_are_held_against_was_not_made_from_them(self):
+        with open(self.comparison, encoding="utf-8") as file:
+            whole = json.load(file)
+        for key in ("case_set", "baseline", "candidate", "task"):
+            path = self.save("part.json", {name: value for name, value in whole.items() if name != key})
+            status, out, err = self.run_main(path, "--runs", self.left, self.right, "--cases", self.cases)
+            self.assertEqual((status, out), (1, ""))
+            self.assertIn(" was not made from ", err)
+
     def test_comparison_alone_prints_text(self):
         status, out, err = self.run_main(self.comparison)
         self.assertEqual((status, err), (0, ""))

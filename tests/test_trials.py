@@ -105,6 +105,12 @@ class OneRowTest(unittest.TestCase):
             self.assertIn("outside [0, 1]", self.refused(score=score))
         self.assertEqual(self.row(score=-3, score_range=(-5, 5)).trial.score, -3)
         self.assertIn("outside [1, 5]", self.refused(score=0, score_range=(1, 5)))
+        self.assertIn("outside [0.5, 1234567.25]", self.refused(score=0, score_range=(Fraction(1, 2), 1234567.25)))
+
+    def test_noise_beside_a_half_of_the_last_digit_is_no_difference(self):
+        for one, other in ((0.0009765625, 0.0009765625000000003), (0.1 + 0.2, 0.3),
+                           (0.1234567885, 0.12345678850000001)):
+            self.assertEqual(self.row(score=one).trial.score, self.row(score=other).trial.score)
 
     def test_error_makes_a_row_unscored_whatever_its_score_says(self):
         for score in (0, 1, 7, "x", None, ...):
@@ -310,6 +316,9 @@ class RowsTest(LogTest):
         rows = [line(input_sha256="a"), line(config="B", input_sha256="b")]
         self.assertIn("--ignore-input pairs by task_id alone, where inputs differ on purpose", self.refused(rows))
         self.read(rows, ignore_input=True)
+        rows = [line(expected="4"), line(config="B", expected="5")]
+        self.assertIn("has expected '5' here and '4' at a.jsonl:1;", self.refused(rows))
+        self.assertEqual(self.read(rows, ignore_input=True).cases[0].expected, "4")
         for more in ({"cluster": "t"}, {"tags": {"k": "y"}}):
             rows = [line(cluster="s", tags={"k": "x"}, input="x"), line(config="B", input="y", **more)]
             self.assertIn(f"a.jsonl:2: case 'c0' has {list(more)[0]}", self.refused(rows, ignore_input=True))
@@ -348,6 +357,7 @@ class RowsTest(LogTest):
                          "or name a config that is there: a.jsonl has A, B")
         self.assertTrue(self.refused(both(), [""], candidate="b").endswith("a.jsonl has A, B, b.jsonl has none"))
         self.assertIn("\\n", self.refused([line(config="x\ny")]))
+        self.assertIn("a.jsonl has 'A '", self.refused([line(config="A ")]))
         self.assertLess(len(self.refused([line(f"{i}" * 5000) for i in range(9)])), 2000)
 
     def test_file_of_one_side_serves_that_side_alone(self):
@@ -436,6 +446,8 @@ class BytesTest(LogTest):
             self.assertIn("); repair the file, ", text)
             self.assertTrue(text.endswith("or make rows of JSON over several lines with convert.py table"), text)
         self.assertTrue(self.refused(b"\x89PNG").startswith("a.jsonl:1: byte 0 is not utf-8 (broken"))
+        text = self.refused(spread, skip_broken=True)
+        self.assertTrue(text.endswith("a.jsonl has none; broken lines: 12"), text)
 
     def test_row_that_breaks_a_rule_is_no_broken_line(self):
         self.assertIn("a.jsonl:3: ", self.refused([*both(), line("c1", score=2)], skip_broken=True))

@@ -84,7 +84,7 @@ class LogWriter(files.Appender):
     def _check(self, lines: bytes) -> int:
         if not lines:
             return 0
-        if kinds.describe(lines, self.path)[0] not in ("a log", "JSON of another kind", ""):
+        if kinds.describe(lines, "")[0] not in ("a log", "JSON of another kind", ""):
             raise files.refusal(self.path, "a log", "give a log that bench.py recorded", lines)
         log = logs.parse_log(lines, self.path)
         self.first = None

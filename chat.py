@@ -307,7 +307,8 @@ class Chat:
             raise Declined("a refusal or filter, and no answer", metadata)
         if blank:
             raise EmptyReply(f"an empty reply with done_reason {reason!r}", metadata)
-        if any(mark in content and mark not in (self.text or "") for mark in THINKING):  # the prompt may ask for it
+        asked = self.text or ""  # a prompt may ask for thinking in such marks
+        if any(mark in content and mark.replace("/", "") not in asked for mark in THINKING):
             raise ThinkingLeaked("thinking text is in the answer", metadata)
         for answer in (content, value):
             try:

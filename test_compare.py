@@ -617,7 +617,8 @@ class CommandTest(unittest.TestCase):
         names = [here("runs", f"qwen-coder-{name}.json") for name in ("v1", "v2")]
         cases, saved = here("cases-robustness.json"), self.path("c.json")
         pair = trials.from_records(map(harness.read_record, names), harness.load_cases(cases))
-        for given in ({"score_range": ["0", "10"], "margin": "5", "gate": "not-worse"}, {"skip_broken_lines": True}):
+        for given in ({"score_range": ["0", "10"], "margin": "5", "gate": "not-worse"}, {"skip_broken_lines": True},
+                      {"missing": "zero"}, {"ignore_input": True}):
             self.save("c.json", compare.format_json(figures.compare_pair(pair, options.parse_options(given))))
             status, stdout, stderr = self.command(*names, "--cases", cases, "--check", saved)
             self.assertEqual((status, stdout), (1, ""))

@@ -337,7 +337,7 @@ def why_not(figures: Figures, limits: Limits, claim: str | None, disputed: bool 
             settle = f"; about {needed} {unit}s would settle it" if needed else ""
             return (f"one more {unit} that {ONE_MORE[sign]} at {number_text(change, '', limits.places)}, beyond the "
                     f"margin of {number_text(limits.margin)}{settle}")
-    return MISSING
+    return MISSING if figures["interval_with_missing_filled"] else f"the interval by {unit} ends too near the limit"
 
 
 def _low_end(ends: tuple[Number, Number], sign: int) -> Number:

@@ -61,7 +61,7 @@ ROUGHLY = 16, 4, 1           # times as roughly, one after the other, until an e
 MANY_KINDS = 1000            # of groups; of more, the roughest shares take as long as the next
 BLUR = 1.5e-5                # noise that inversion may add to a mean, of the largest difference of means
 FLIP_BLUR = 1e-4             # and to the sum of sign flips, of half the sum of all sizes
-NEAR_STEPS, NEAR_BLURS = 4, 2    # sums that are larger by so little count as well, as sums that are equal do
+NEAR_STEPS, NEAR_BLURS = 4, 2    # sums that differ by so little all but tie
 NO_BLUR = 2                  # steps of a grid: noise of less takes longer than none
 FEW_NODES = 10_000           # points, up to which no noise is added
 LONGEST_RUN = 64             # nodes that are looked at together, and left out if none counts
@@ -528,8 +528,9 @@ def flip_tail(times: Mapping[int, int], coarse: int = 0) -> Number:
 
     Each value is there so many times. With group sums as values: how often random signs, each as likely as the other,
     bring the sum as low as minus what it is. At most 2.5% is the same as: the 95% sign-flip interval of these groups
-    lies above 0 (Hartigan 1969). Where sums are not counted it is good to about 1e-4, or to `coarse` times that; those
-    of up to MORE_GROUPS values are counted where `coarse` is 0.
+    lies above 0 (Hartigan 1969). Where sums are not counted it is good to about 1e-4, or to `coarse` times that. Where
+    `coarse` is 0 those of up to MORE_GROUPS values are counted, and sums that all but tie with 0 count as ties, which
+    errs on the safe side.
 
     >>> flip_tail({1: 1, 2: 1, -1: 1})     # {}, {-1}, {1, -1} of eight
     Fraction(3, 8)
@@ -540,7 +541,8 @@ def flip_tail(times: Mapping[int, int], coarse: int = 0) -> Number:
     del sizes[0]                                                # a 0 doubles both counts
     unit = math.gcd(*sizes) or 1
     sizes = Counter({size // unit: count for size, count in sorted(sizes.items(), reverse=True)})     # in one order
-    return _subsets(sizes, -sum(value * count for value, count in times.items() if value < 0) // unit, coarse)
+    reach = -sum(value * count for value, count in times.items() if value < 0) // unit
+    return _subsets(sizes, reach, coarse, 0 if coarse else 1)
 
 
 def flip_p_value(values: Iterable[int]) -> Number:
@@ -554,13 +556,13 @@ def flip_p_value(values: Iterable[int]) -> Number:
     return min(Fraction(1), 2 * flip_tail({sign * value: count for value, count in times.items()}))
 
 
-def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
+def _subsets(sizes: Counter[int], reach: int, coarse: int, near: int = 0) -> Number:
     """Return the share of all subsets of positive sizes with a sum of at most reach.
 
     They are counted in whole numbers where these are small, or where a half of the sizes has few sums: so a sum that
-    equals the reach is seen to equal it. Else a few large sizes are counted, and the rest inverted; sums that are
-    larger by next to nothing count as well, and what is smaller than floats can tell is bounded from above (Hoeffding
-    1963, JASA 58:13): both err on the safe side.
+    equals the reach is seen to equal it. Else a few large sizes are counted, and the rest inverted; what is smaller
+    than floats can tell is bounded from above (Hoeffding 1963, JASA 58:13). Where sums all but equal the reach they
+    count with near = 1, and do not with -1.
 
     >>> _subsets(Counter({1: 1, 2: 1}), 1, 1)      # sums 0 and 1 of 0, 1, 2 and 3
     Fraction(1, 2)
@@ -569,7 +571,7 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
         return Fraction(0)
     whole, squares = (sum([times * size ** power for size, times in sizes.items()]) for power in (1, 2))
     if whole <= 2 * reach:                                      # every other subset is the rest of one that counts
-        return 1 - _subsets(sizes, whole - reach - 1, coarse)
+        return 1 - _subsets(sizes, whole - reach - 1, coarse, -near)
     n, roughly = sizes.total(), coarse or 1
     if n > HALVED_GROUPS and reach * n ** 2 * roughly <= COUNTED_BITS:
         return _count_subsets(list(sizes.elements()), reach)
@@ -580,21 +582,21 @@ def _subsets(sizes: Counter[int], reach: int, coarse: int) -> Number:
             return Fraction(ways_up_to(reach), 2 ** n)
     if large := _few_large(sizes, squares):
         ways = _counted([{0: 1, size: 1} for size in large.elements()])
-        return sum([count * _subsets(sizes - large, reach - part, coarse)
+        return sum([count * _subsets(sizes - large, reach - part, coarse, near)
                     for part, count in ways.items()]) / Fraction(2 ** large.total())
     if n <= ROUNDED_GROUPS:
         steps = ROUNDED_STEPS // roughly
         step = Fraction(2 * reach, 2 * steps + 1)               # the reach lies half way between two sums of steps
         # Rounded so that they add up to the whole: what all were off by would move the sums of the subsets.
         ends = [round(total / step) for total in itertools.accumulate(sizes.elements(), initial=0)]
-        return _count_subsets([end - start for start, end in itertools.pairwise(ends)], steps + NEAR_STEPS)
+        return _count_subsets([end - start for start, end in itertools.pairwise(ends)], steps + near * NEAR_STEPS)
     bound = math.exp(-(whole - 2 * reach - 1) ** 2 / (2 * squares))
     if bound < SMALLEST_TAIL:
         return bound
     draws = [(times, {0: 1, size: 1}) for size, times in sizes.most_common()]       # those that fade first
     inverted = InvertedSum(draws, roughly * FLIP_BLUR * whole / 2, reach)
-    return max(inverted.share(reach + math.ceil(NEAR_BLURS * inverted.blur * inverted.step)),
-               min(SMALLEST_TAIL, bound))
+    reach += near * math.ceil(NEAR_BLURS * inverted.blur * inverted.step)
+    return max(inverted.share(reach), min(SMALLEST_TAIL, bound))
 
 
 def _few_large(sizes: Counter[int], squares: int) -> Counter[int]:

@@ -71,7 +71,7 @@ def samples(path: str, args: argparse.Namespace, rows: Rows) -> Iterator[Sample]
                                "WORD= for what is no score")
         for name in filter(None, (args.trial, named)):
             needed(row, name, where, path)
-        if not args.error and score is not None and failure(row, "error"):
+        if not (args.error or error) and score_of(score, rows.words) is not None and failure(row, "error"):
             rows.notes["scored though the column error says something; --error error makes them unscored"] += 1
         measures = {name: total(score_of(pick(row, column))) for name, column in measured.items()}
         for name, column in measured.items():

@@ -529,9 +529,10 @@ class IncompleteTest(ChatTest):
                         "<thinking>hm", '<|channel|>analysis<|message|>billing', "[THINK]hm[/THINK]billing",
                         "<reasoning>hm</reasoning>billing", "<thought>hm</thought>billing"):
             self.assert_incomplete("ThinkingLeaked", "thinking text", ollama(content))
-        asking = self.system(task=TEXT, prompt=("v1", "Reason in <reasoning> tags: {text}"))
-        self.assertEqual(asking.read_answer("<reasoning>hm</reasoning>billing", "stop", {}),
-                         "<reasoning>hm</reasoning>billing")
+        for mark in ("reasoning", "think"):
+            asking = self.system(task=TEXT, prompt=("v1", f"Reason in <{mark}> tags: {{text}}"))
+            content = f"<{mark}>hm</{mark}>billing"
+            self.assertEqual(asking.read_answer(content, "stop", {}), content)
 
 
 # What llama-cpp-python 0.3.36 says, under status 500, of a response_format that it does not take.

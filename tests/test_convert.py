@@ -998,7 +998,7 @@ class CsvTest(ConvertTest):
         self.assertEqual([(row["task_id"], row["score"]) for row in rows], [("a", 1), ("b", 1), ("c", 0)])
 
     def test_scores_of_rows_that_tell_of_an_error_are_noted(self):
-        path = self.file("t.csv", "id,score,error\na,0,429\nb,1,\nc,1,false\n")
+        path = self.file("t.csv", "id,score,error\na,0,429\nb,1,\nc,1,false\nd,,429\n")
         note = "note: scored though the column error says something; --error error makes them unscored (trials: 1)\n"
         self.assertIn(note, run("table", f"X={path}", "--case", "id", "--score", "score")[2])
         self.assertNotIn("scored though", run("table", f"X={path}", "--case", "id", "--score", "score", "--error",

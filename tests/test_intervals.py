@@ -347,6 +347,15 @@ class SourceIntervalTest(unittest.TestCase):
             source_interval([], 1)
 
 
+def all_but_tied(signs, noise):
+    """Return the share of subsets with a sum of at most 0, and the values: signs times a billion, and the noise."""
+    ways = Counter({(0, 0): 1})                                     # of subsets, by the sums of their signs and noise
+    for sign, more in zip(signs, noise, strict=True):
+        ways.update({(whole + sign, part + more): count for (whole, part), count in ways.items()})
+    exact = sum(count for sums, count in ways.items() if sums <= (0, 0)) / 2 ** len(signs)
+    return exact, [10 ** 9 * sign + more for sign, more in zip(signs, noise, strict=True)]
+
+
 class SignFlipTest(unittest.TestCase):
     @staticmethod
     def by_definition(groups: list[tuple[int, int]], level: float) -> tuple:
@@ -432,16 +441,16 @@ class SignFlipTest(unittest.TestCase):
             signs = [-1] * losing + [1] * (n - losing)
             for _ in range(3):
                 noise = [sign * rng.randrange(6) for sign in signs]
-                ways = Counter({(0, 0): 1})                         # of subsets, by the sums of their signs and noise
-                for sign, more in zip(signs, noise, strict=True):
-                    taken = {(whole + sign, part + more): count for (whole, part), count in ways.items()}
-                    ways.update(taken)
-                exact = sum(count for sums, count in ways.items() if sums <= (0, 0)) / 2 ** n
-                found = float(intervals.flip_tail(Counter(10 ** 9 * sign + more
-                                                          for sign, more in zip(signs, noise, strict=True))))
-                tied = float(intervals.flip_tail(Counter(signs)))
+                exact, values = all_but_tied(signs, noise)
+                found, tied = (float(intervals.flip_tail(Counter(some))) for some in (values, signs))
                 self.assertGreater(found, exact - 5e-5)
                 self.assertLess(found, tied + 5e-5)
+        large = 10 ** 13                    # seven gain it and one loses it: what is left decides in 8 of 256 ways
+        for n, losing in ((40, 22), (60, 32), (80, 42)):
+            signs = [-1] * losing + [1] * (n - losing)
+            exact, values = all_but_tied(signs, [-rng.randrange(1, 6) for _ in signs])
+            found = float(intervals.flip_tail(Counter([large] * 7 + [-large] + values)))
+            self.assertGreater(found, (1 + 8 * exact) / 2 ** 8 - 1e-4)
 
     def test_a_few_large_sources_count_for_what_they_are(self):
         # Beside sources of 300 and 200, two hundred of one: the sum of the small ones is normal, the large are counted.
@@ -460,7 +469,7 @@ class SignFlipTest(unittest.TestCase):
     def test_one_of_many_alike_is_not_large(self):
         for sizes, large in (([10 ** 5, *range(950, 1060)], []), ([10 ** 6, 9 * 10 ** 5, *range(950, 1060)], [0, 1]),
                              ([*range(10 ** 6, 10 ** 6 + 10), *range(950, 1060)], range(10)),
-                             ([10 ** 9] * 30 + [*range(1, 999)], range(30))):
+                             ([10 ** 9] * 30 + [*range(1, 999)], range(30)), ([10 ** 5] + [101] * 5 + [100] * 100, [])):
             squares = sum(size ** 2 for size in sizes)
             self.assertEqual(intervals._few_large(Counter(sizes), squares), Counter(sizes[i] for i in large))
 

@@ -283,6 +283,12 @@ class PageTest(unittest.TestCase):
         pair = self.pair([(1, 1, None)], [(1, 1, None)], tags=(("language", "en"), ("uniq", "7"), ("language", "fr")))
         self.assertIn('data-t="language: en"', html_report(sample() | {"cases": []}, pair))
 
+    def test_texts_that_repeat_themselves_are_not_marked_word_by_word(self):
+        marker, pair = page._Marker(), ("0, 1, " * 300, "0, 2, " * 300)
+        self.assertEqual(marker.pieces(*pair), [tuple(f"<{tag}{page.LINES}>{text}</{tag}>"
+                                                      for tag, text in zip(("del", "ins"), pair, strict=True))])
+        self.assertGreater(marker.work, page.MARKED_WORK - 9)
+
     def test_a_caption_says_no_order_that_sorting_makes_false(self):
         captions = [table["caption"] for table in self.check(html_report(sample(), pair_of_runs())).tables]
         self.assertLessEqual({"Changed cases", "3 cases that did not change"}, set(captions))

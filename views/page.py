@@ -149,7 +149,8 @@ class _Marker:
         half = max(shorter // 2, longer // 8)  # of the words of a far longer text some are shared by chance
         for pattern, attribute, least in ((r"\w+|\s+|.", "", half), (r"[^\n]*\n?", LINES, 1)):
             before, after = (re.findall(pattern, text, re.DOTALL) for text in (old, new))
-            work = len(before) * len(after)
+            repeats = len(after) // (4 * len(set(after)) + 1)  # a text that repeats itself takes that much longer
+            work = len(before) * len(after) * max(1, repeats)
             if work > self.work:
                 continue
             self.work -= work

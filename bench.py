@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from core import files, kinds, logs
+from core import files, logs
 import harness
 from core.files import RunError, print_stderr
 from harness import Case, CaseSet, Task, Unavailable
@@ -84,8 +84,7 @@ class LogWriter(files.Appender):
     def _check(self, lines: bytes) -> int:
         if not lines:
             return 0
-        if kinds.describe(lines, "")[0] not in ("a log", "JSON of another kind", ""):
-            raise files.refusal(self.path, "a log", "give a log that bench.py recorded", lines)
+        files.expect("a log", lines.partition(b"\n")[0], self.path, "give a log that bench.py recorded")
         log = logs.parse_log(lines, self.path)
         self.first = None
         if log.end and log.header["trials"] < self.header["trials"]:
@@ -349,7 +348,7 @@ class Recorder:
             rest = "nothing of it is kept"  # it was removed, and could not be saved elsewhere
             if os.path.exists(writer.path):
                 rest = (f"{len(writer.rows)} of {total} trials are kept; give the same command again with "
-                        f"--log {writer.path} --resume" + ("" if writer.rows else ", or another and remove it"))
+                        f"--log {writer.path} --resume" + ("" if writer.rows else "; remove the log to change it"))
             if isinstance(stopped, RunError):
                 raise RunError(f"{stopped}; {rest}") from None
             print_stderr(f"stopped: {rest}")

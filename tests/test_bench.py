@@ -764,10 +764,10 @@ class ResumeTest(Folder):
 
     def test_a_run_refused_before_its_first_trial_says_how_to_change_it(self):
         result = self.record(system=failing(RunError("no such model"), 1))
-        self.assert_refused(result, "0 of 9 trials are kept", "--resume, or another and remove it")
+        self.assert_refused(result, "0 of 9 trials are kept", "--resume; remove the log to change it")
         result = self.record("--resume", system=failing(RunError("no such model"), 2))
         self.assert_refused(result, "1 of 9 trials are kept")
-        self.assertNotIn("remove it", result.err)
+        self.assertNotIn("remove the log", result.err)
 
     def test_a_folder_that_cannot_be_written_is_said_before_any_trial(self):
         system = System()

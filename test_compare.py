@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import tempfile
+import threading
 import unittest
 from fractions import Fraction
 from unittest import mock
@@ -623,6 +624,23 @@ class CommandTest(unittest.TestCase):
             status, stdout, stderr = self.command(*names, "--cases", cases, "--check", saved)
             self.assertEqual((status, stdout), (1, ""))
             self.assertIn(" does not go with --cases; make it again", stderr)
+
+    def test_a_run_record_may_come_through_a_pipe(self):
+        names = [here("runs", f"qwen-coder-{name}.json") for name in ("v1", "v2")]
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        with open(names[0], "rb") as file:
+            content = file.read()
+
+        def write():
+            with open(pipe, "wb") as file:
+                file.write(content)
+
+        writer = threading.Thread(target=write, daemon=True)
+        writer.start()
+        status, stdout, stderr = self.command(pipe, names[1], "--cases", here("cases-robustness.json"))
+        writer.join(10)
+        self.assertEqual((status, stdout[:19]), (0, "difference +0.0318 "), stderr)
 
     def test_rows_that_were_broken_cannot_pass_a_gate(self):
         log = self.rows(*((config, f"c{i}", seed, 1, {"cluster": f"s{i}"})

@@ -208,7 +208,7 @@ class Rows:
         for text, count in self.notes.items():
             print_stderr(f"note: {text} (trials: {count})" if count else f"note: {text}")
         if self._no_slices:
-            chosen = "" if self.args.tag else " (of the last kind --tag NAME makes some, here and in compare.py)"
+            chosen = "" if self.args.tag else " (--tag NAME, here and in compare.py, chooses one that hardly repeats)"
             print_stderr(f"note: fields that make no slices, for their values are objects, exceed {SHORT_TEXT} "
                          f"characters, differ within a case, or hardly repeat{chosen}: {listed(self._no_slices, 20)}")
         for config, count in Counter(config for config, *_ in self._trials).items():

@@ -38,7 +38,7 @@ CSV = ["--case", "task", "--trial", "run", "--config-column", "model", "--score"
 MAP = "--map WORD=NUMBER makes a word one; choose another for a list"
 NO_NUMBER = "is no number; correct it, or give --map WORD=NUMBER, or WORD= for what is no score"
 NO_TAGS = ("note: fields that make no slices, for their values are objects, exceed 200 characters, differ within a "
-           "case, or hardly repeat (of the last kind --tag NAME makes some, here and in compare.py): ")
+           "case, or hardly repeat (--tag NAME, here and in compare.py, chooses one that hardly repeats): ")
 
 
 def data(name):
@@ -672,6 +672,15 @@ class PromptfooTest(ConvertTest):
         return self.file("results.json", {"evalId": "e", "results": {"version": version, "results": rows},
                                           **({"runtimeOptions": {"repeat": repeat}} if repeat else {})})
 
+    def test_what_a_test_expects_is_its_assertions_and_threshold(self):
+        equals = [{"type": "equals", "value": "4"}]
+        rows = self.rows("promptfoo", self.results(*(
+            result(i, testCase={"vars": {"q": f"{i}"}, **test}) for i, test in enumerate(
+                ({"assert": equals}, {"assert": equals, "threshold": 0}, {"assert": []}, {})))))
+        shown = json.dumps(equals)
+        self.assertEqual([row.get("expected") for row in rows],
+                         [shown, f"assert: {shown}\nthreshold: 0", None, None])
+
     def test_what_each_assertion_said_explains_the_score(self):
         parts = [{"pass": True, "reason": "It is polite", "assertion": {"type": "llm-rubric"}},
                  {"pass": False, "reason": "Expected 4", "assertion": {"type": "equals"}}, {"pass": True}]
@@ -998,11 +1007,11 @@ class CsvTest(ConvertTest):
         self.assertEqual([(row["task_id"], row["score"]) for row in rows], [("a", 1), ("b", 1), ("c", 0)])
 
     def test_scores_of_rows_that_tell_of_an_error_are_noted(self):
-        path = self.file("t.csv", "id,score,error\na,0,429\nb,1,\nc,1,false\nd,,429\n")
+        path = self.file("t.csv", "id,score,error\na,0,429\nb,1,\nc,1,false\nd,,429\ne,timeout,5xx\n")
         note = "note: scored though the column error says something; --error error makes them unscored (trials: 1)\n"
-        self.assertIn(note, run("table", f"X={path}", "--case", "id", "--score", "score")[2])
-        self.assertNotIn("scored though", run("table", f"X={path}", "--case", "id", "--score", "score", "--error",
-                                              "error")[2])
+        argv = ("table", f"X={path}", "--case", "id", "--score", "score", "--map", "timeout=")
+        self.assertIn(note, run(*argv)[2])
+        self.assertNotIn("scored though", run(*argv, "--error", "error")[2])
 
     def test_bad_tables_are_refused_by_line(self):
         head = "task,run,model,correct\n"

@@ -40,7 +40,7 @@
   const source = choice("Source", [["", "all"], ...named(cases.map((one) => one.source).filter(Boolean))], filter);
   const search = element("input", { type: "search", oninput: filter });
   const sort = choice("Sort", [["worst", "worst first"], ["best", "best first"], ["name", "by name"],
-    ["source", "by source"], ["file", "in the order of the cases"]], order);
+    ["source", "by source"], ["file", "in the comparison’s order"]], order);
   const count = element("output", {});
 
   function matches(one) {

@@ -226,7 +226,7 @@ class _Panel:
         changed = {row["case_id"]: ComparedCase(row["case_id"], row["source"], ()) for row in words.changed}
         self.cases = changed | compared
         names = dict.fromkeys([*words.recorded, *(row["case_id"] for row in words.all["cases"])])
-        self.places = {name: place for place, name in enumerate(names)}  # in their file
+        self.places = {name: place for place, name in enumerate(names)}  # in the comparison's order of cases
         blank = {"~baseline": "", "~candidate": "", "#difference": words.signed(0), "~by chance": ""}  # as above them
         same = [TableRow({"Case": name} | blank, change=0, key=name) for name in compared if name not in changed]
         self.table = Table("cases", "Changed cases", shortened([*map(words.case, words.changed)], MOST_ROWS),

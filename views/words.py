@@ -419,8 +419,7 @@ class Words:
                           "zero."}
         if self.verdict in claims or decision["reason"] != decision["gate_reason"]:  # else the gate says it
             yield claims.get(self.verdict, f"No claim can be made: {decision['reason']}.")
-        if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide() and not (
-                self.all["shared_luck"]["withheld"]):  # then no interval holds
+        if self.verdict == "undecided" and decision["groups_needed"] and self.more_would_decide():
             claim = f', as "{decision["groups_needed_for"]}"' if decision["groups_needed_for"] else ""
             yield (f"About {count_of(decision['groups_needed'], unit)} would decide a difference of this size{claim}; "
                    f"{self.units} took part.")
@@ -433,7 +432,7 @@ class Words:
         low, high = self.interval or (-math.inf, math.inf)
         barred = low > self.gain or high < -self.margin  # by what is missing
         said = self.decision["sources_needed"] and low > -self.margin
-        return not (barred or said)
+        return not (barred or said or self.all["shared_luck"]["withheld"])  # then no interval holds
 
     # --- sentences and tables ---
 
